@@ -1,0 +1,103 @@
+import leven from 'leven';
+import { CrawlError } from './errors.ts';
+
+/**
+ * Refuses options that are not known, and says which was meant.
+ * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN`, or `CRAWL_OPTION_INVALID` where `options` is no object.
+ */
+export function onlyKnown(owner: string, options: unknown, known: Iterable<string>): void {
+  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
+    throw new CrawlError('CRAWL_OPTION_INVALID', `${owner} takes an object of options, not ${show(options)}.`);
+  }
+  const names = [...known];
+  for (const name of Object.keys(options)) {
+    if (names.includes(name)) continue;
+    const meant = closest(name, names);
+    const hint = meant === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean "${meant}"?`;
+    throw new CrawlError('CRAWL_OPTION_UNKNOWN', `${owner} has no option "${name}". ${hint}`);
+  }
+}
+
+/**
+ * The number given, or the default where none was.
+ * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where it is not a number from `min` to `max`.
+ */
+export function number(
+  name: string,
+  value: unknown,
+  fallback: number,
+  min = 0,
+  max: number = Number.POSITIVE_INFINITY,
+): number {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'number' || Number.isNaN(value) || value < min || value > max) {
+    throw new CrawlError(
+      'CRAWL_OPTION_INVALID',
+      `Option "${name}" takes a number ${range(min, max)}, not ${show(value)}.`,
+    );
+  }
+  return value;
+}
+
+/**
+ * Like {@link number}, whole numbers only; `Infinity` passes where `max` is.
+ * @throws {@link CrawlError} `CRAWL_OPTION_INVALID`
+ */
+export function integer(
+  name: string,
+  value: unknown,
+  fallback: number,
+  min = 0,
+  max: number = Number.POSITIVE_INFINITY,
+): number {
+  const checked = number(name, value, fallback, min, max);
+  if (Number.isInteger(checked) || checked === Number.POSITIVE_INFINITY) return checked;
+  throw new CrawlError(
+    'CRAWL_OPTION_INVALID',
+    `Option "${name}" takes a whole number ${range(min, max)}, not ${show(value)}.`,
+  );
+}
+
+/** @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where the value is neither `undefined` nor a boolean. */
+export function boolean(name: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value === 'boolean') return value;
+  throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes true or false, not ${show(value)}.`);
+}
+
+/** @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where the value is not one of `choices`. */
+export function oneOf<T extends string>(name: string, value: unknown, fallback: T, choices: readonly T[]): T {
+  if (value === undefined) return fallback;
+  if (choices.includes(value as T)) return value as T;
+  throw new CrawlError(
+    'CRAWL_OPTION_INVALID',
+    `Option "${name}" takes ${choices.map((c) => `'${c}'`).join(', ')}, not ${show(value)}.`,
+  );
+}
+
+/** A value as it may stand in a message: short, and never throwing. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
+  if (typeof value === 'function') return 'a function';
+  if (Array.isArray(value)) return 'an array';
+  if (value !== null && typeof value === 'object') return 'an object';
+  return String(value);
+}
+
+function range(min: number, max: number): string {
+  return max === Number.POSITIVE_INFINITY ? `of at least ${min}` : `from ${min} to ${max}`;
+}
+
+/** The known name nearest to what was written, if near enough to be a slip. */
+export function closest(name: string, names: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of names) {
+    const distance = leven(name.toLowerCase(), candidate.toLowerCase(), { maxDistance: bestDistance });
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}

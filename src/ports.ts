@@ -1,0 +1,250 @@
+import type { CrawlRequest, Explanation, Headers, Page, ResponseHead } from './types.ts';
+
+/** Time as the library reads it, so that tests can move it by hand. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** What the frontier remembers of one host. Times are milliseconds since the epoch. */
+export interface HostState {
+  readonly host: string;
+  /** The host is not asked before this moment (0: at once). */
+  readonly nextAt: number;
+  /** Nor before this one: Retry-After, back-off, an unreachable robots.txt (0: not blocked). */
+  readonly blockedUntil: number;
+  /** The gap in force, in milliseconds: the adaptive delay without the crawl delay. */
+  readonly delayMs: number;
+  /** From robots.txt, in milliseconds; 0 for none. */
+  readonly crawlDelayMs: number;
+  /** Back-off step, 0 for none: the n of 30 s · 2^(n−1). */
+  readonly backoff: number;
+  /** Good answers since the last back-off step was taken back. */
+  readonly successes: number;
+  /** Transport failures in a row. */
+  readonly failures: number;
+  /** Refusals (401, 403, 407) in a row. */
+  readonly refusals: number;
+  /** Pages delivered. */
+  readonly pages: number;
+  /** Leases that are out. */
+  readonly inFlight: number;
+  /** The IP address it was last found at; hosts of one address share a clock. */
+  readonly address?: string | undefined;
+}
+
+/** Changes to a {@link HostState}; what is absent stays. */
+export type HostPatch = Partial<Omit<HostState, 'host' | 'inFlight' | 'pages'>>;
+
+/** A URL handed out, and its host closed to others until it is settled. */
+export interface Lease {
+  /** Fencing number: grows with every lease of the store; a settlement by an older one is refused. */
+  readonly fence: number;
+  readonly request: CrawlRequest;
+  /** Same as `request.url`. */
+  readonly url: string;
+  /** The host as it was when the lease was given, this lease included in `inFlight`. */
+  readonly host: HostState;
+  readonly leasedAt: number;
+  readonly expiresAt: number;
+}
+
+/** How a lease ended. `deferred` and `retry` queue the URL again, all others are final. */
+export type OutcomeKind = 'done' | 'failed' | 'skipped' | 'redirected' | 'deferred' | 'retry';
+
+/** Limits that hold for every host of a crawl, read at each lease. */
+export interface LeaseRules {
+  /** Leases one host may have out at a time; 0 for no limit. */
+  readonly connectionsPerHost: number;
+  /** Pages of one host; leases in flight count as pages until they are settled. Hosts at the limit are leased all the same once nothing is in flight, so that their URLs can be skipped by name. */
+  readonly pagesPerHost: number;
+  /** Gap that a lease itself puts on its host's clock, counted from the lease; only matters where `connectionsPerHost` is not 1. */
+  readonly startGapMs: number;
+  /** Whether hosts of one address exclude each other. */
+  readonly shareAddress: boolean;
+}
+
+/** What the store keeps of a URL for `explain`. */
+export interface UrlRecord {
+  readonly key: string;
+  readonly url: string;
+  readonly state: Explanation['state'];
+  readonly reason?: string | undefined;
+  readonly foundOn?: string | undefined;
+  readonly source?: string | undefined;
+  readonly depth?: number | undefined;
+  readonly level?: number | undefined;
+  readonly leases?: number | undefined;
+  readonly fetches?:
+    | readonly { at: number; status?: number | undefined; error?: string | undefined; ms?: number | undefined }[]
+    | undefined;
+  readonly duplicateOf?: string | undefined;
+  readonly redirectedTo?: string | undefined;
+  readonly nextDueAt?: number | undefined;
+}
+
+/** What one fetch adds to a {@link UrlRecord}; the store joins it to what it knows of the request. */
+export interface RecordPatch {
+  readonly reason?: string | undefined;
+  readonly status?: number | undefined;
+  readonly error?: string | undefined;
+  readonly ms?: number | undefined;
+  readonly duplicateOf?: string | undefined;
+  readonly redirectedTo?: string | undefined;
+}
+
+/** The one commit that ends a lease. */
+export interface Settlement {
+  readonly outcome: OutcomeKind;
+  /** Offered in the same commit, seen test included. */
+  readonly outlinks?: readonly CrawlRequest[] | undefined;
+  /** The host's new clock and state; times never go back by it. */
+  readonly host?: HostPatch | undefined;
+  /** For `deferred` and `retry`: the request as it is to be queued again, and when it comes due. It keeps its place before the URLs that were offered after it. */
+  readonly requeue?: { readonly request: CrawlRequest; readonly dueAt: number } | undefined;
+  /** The shared address is not asked before this moment. */
+  readonly addressNextAt?: number | undefined;
+  /** Whether a page was delivered (counts towards `pagesPerHost` and `maxPages`). */
+  readonly delivered?: boolean | undefined;
+  readonly record?: RecordPatch | undefined;
+  /** Written in the same commit: robots bodies, fingerprints, validators, statistics; `undefined` removes. */
+  readonly meta?: readonly (readonly [name: string, value: Uint8Array | undefined])[] | undefined;
+}
+
+export interface SettleResult {
+  /** `false` where the fencing number was stale: nothing was changed. */
+  readonly accepted: boolean;
+  /** Out-links that were new. */
+  readonly offered: number;
+}
+
+export interface StoreStats {
+  /** URLs waiting, deferred and delayed ones among them. */
+  readonly queued: number;
+  readonly leased: number;
+  /** URLs ever offered, each once. */
+  readonly seen: number;
+  readonly hosts: number;
+  /** Final outcomes so far. */
+  readonly done: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly redirected: number;
+  /** Pages delivered. */
+  readonly pages: number;
+}
+
+/** Called for each request of an offer that had been seen before, with its index. */
+export type OnKnown = (index: number) => void;
+
+/**
+ * Where the frontier lives. Few verbs, each atomic: a crash between two of them loses nothing and repeats at most what
+ * was leased. `polite-crawler/testing` has a contract kit that every store must pass.
+ *
+ * All times are milliseconds since the epoch and come from the caller, so that a virtual clock can drive a store.
+ */
+export interface CrawlStore {
+  /**
+   * Queues the requests never seen before, in order, each behind those of its host and level.
+   * Requests of a kind other than `page` and `sitemap` are queued always, at the head of their host.
+   * @returns how many were new.
+   */
+  offer(batch: readonly CrawlRequest[], now: number, onKnown?: OnKnown): Promise<number>;
+  /**
+   * Hands out the best due URL of up to `limit` hosts that are due and free; a host that may have several leases out
+   * may be handed out again in one call. Expired leases are taken back first.
+   */
+  lease(now: number, limit: number, ttlMs: number, rules: LeaseRules): Promise<Lease[]>;
+  /** Ends a lease. Idempotent: a second settlement with the same fencing number is refused. */
+  settle(lease: Lease, settlement: Settlement, now: number, onKnown?: OnKnown): Promise<SettleResult>;
+  /** Prolongs a lease; `false` where it is no longer held. */
+  renew(lease: Lease, now: number, ttlMs: number): Promise<boolean>;
+  /**
+   * Says which address a leased host was found at, and takes it for this lease.
+   * @returns 0 where the lease may go on, else the moment to try again at (the address is busy or not due).
+   */
+  claimAddress(lease: Lease, address: string, now: number): Promise<number>;
+  /** Sets what is given; unlike a settlement it may move times back. */
+  setHost(host: string, patch: HostPatch): Promise<void>;
+  getHost(host: string): Promise<HostState | undefined>;
+  /** The earliest moment at which `lease` may give something; `undefined` where nothing waits but for leases that are out. */
+  nextDueAt(now: number, rules: LeaseRules): Promise<number | undefined>;
+  stats(): Promise<StoreStats>;
+  /** Whether the canonical URL was ever offered. */
+  has(key: string): Promise<boolean>;
+  /** What is known of a canonical URL. */
+  record(key: string): Promise<UrlRecord | undefined>;
+  /** Notes that a URL was refused, for `explain`; does not count as seen. */
+  note(
+    key: string,
+    record: RecordPatch & { readonly url: string; readonly foundOn?: string | undefined },
+  ): Promise<void>;
+  getMeta(name: string): Promise<Uint8Array | undefined>;
+  setMeta(name: string, value: Uint8Array | undefined): Promise<void>;
+  /** Resolves when all that was settled so far is durable. */
+  flush(): Promise<void>;
+  /** Flushes and lets go; leases that are out are given back. A second call does nothing. */
+  close(): Promise<void>;
+}
+
+/** Where delivered pages go. */
+export interface Sink {
+  /** Resolves when the page is written. May be called for several pages at once; the same page may come again after a crash. */
+  write(page: Page): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One request, one answer; no redirects, no retries, no statuses thrown. */
+export interface TransportRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connectTimeoutMs: number;
+  readonly headersTimeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface TransportResponse {
+  readonly status: number;
+  /** Names in lower case; several lines of one name are an array. */
+  readonly headers: Headers;
+  /** The body as sent: still compressed. Ends with an error where fewer bytes came than were promised. */
+  readonly body: NodeJS.ReadableStream & { destroy(error?: Error): void };
+  readonly timings: {
+    readonly dns?: number;
+    readonly connect?: number;
+    readonly tls?: number;
+    readonly firstByte?: number;
+  };
+  /** The address that answered. */
+  readonly remoteAddress?: string | undefined;
+}
+
+/** Sends requests; `got` is the default. */
+export interface Transport {
+  request(request: TransportRequest): Promise<TransportResponse>;
+  close(): Promise<void>;
+}
+
+/** What `RobotsCache` needs from HTTP: one GET without redirects, the body cut at `maxBytes`. */
+export interface RobotsSource {
+  getOnce(
+    url: string,
+    options: {
+      readonly maxBytes: number;
+      readonly userAgent: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Uint8Array; readonly url: string }>;
+}
+
+/** Small durable map that a cache may keep its entries in. */
+export interface MetaStorage {
+  getMeta(name: string): Promise<Uint8Array | undefined>;
+  setMeta(name: string, value: Uint8Array | undefined): Promise<void>;
+}
+
+export type { Headers, ResponseHead };

@@ -1,0 +1,47 @@
+import type { CrawlRequest } from './types.ts';
+import { canonicalizeUrl } from './url.ts';
+
+/** Lowest, usual and highest front queue. */
+export const LEVELS = { lowest: -8, usual: 0, highest: 7 } as const;
+
+/** A {@link CrawlRequest} before its canonical form, host and level are worked out. */
+export type RequestInit = Partial<Omit<CrawlRequest, 'url' | 'key' | 'host'>> & { readonly url: string | URL };
+
+/** Which parts of a URL the canonical form leaves out; see `canonicalizeUrl`. */
+export interface CanonicalOptions {
+  readonly stripTracking?: boolean;
+  readonly sortQuery?: boolean;
+}
+
+/**
+ * The request for a URL, or `null` where it can't be crawled: no http or https URL.
+ * Never throws.
+ */
+export function createRequest(init: RequestInit, options?: CanonicalOptions): CrawlRequest | null {
+  const { url: given, ...rest } = init;
+  const key = canonicalizeUrl(String(given), undefined, options);
+  if (key === null) return null;
+  const parsed = new URL(given);
+  if (parsed.href.includes('#')) parsed.hash = '';
+  return {
+    ...rest,
+    url: parsed.href,
+    key,
+    host: politenessHost(parsed.hostname),
+    kind: rest.kind ?? 'page',
+    depth: rest.depth ?? 0,
+    level: toLevel(rest.level),
+    attempts: rest.attempts ?? 0,
+  };
+}
+
+/** The name a host's queue and clock are kept under: a WHATWG `hostname` without its trailing dot. */
+export function politenessHost(hostname: string): string {
+  return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
+}
+
+/** Any number as a front queue: rounded and kept within the lowest and the highest; what is no number is usual. */
+export function toLevel(priority: number | undefined): number {
+  if (priority === undefined || Number.isNaN(priority)) return LEVELS.usual;
+  return Math.max(LEVELS.lowest, Math.min(LEVELS.highest, Math.round(priority))) + 0;
+}

@@ -1,0 +1,277 @@
+import type { CheerioAPI } from 'cheerio';
+import type { CrawlError } from './errors.ts';
+
+/** Header names in lower case; a header that came on several lines is an array of them, never joined. */
+export type Headers = Readonly<Record<string, string | string[]>>;
+
+/** One step of a redirect chain. */
+export interface RedirectHop {
+  /** The URL that answered with a redirect. */
+  readonly url: string;
+  /** Its status: 301, 302, 303, 307, 308 (or 300 with a `Location`). */
+  readonly status: number;
+}
+
+/** What a request is for. Robots and sitemap files take the same queues and clocks as pages. */
+export type RequestKind = 'page' | 'sitemap' | 'robots';
+
+/** A URL on its way through the crawl: made by `createRequest`, queued by the frontier, never changed. */
+export interface CrawlRequest {
+  /** What is asked for: the link as found, WHATWG-serialised, without fragment. */
+  readonly url: string;
+  /** The canonical form of `url`: what "seen before" is decided on. */
+  readonly key: string;
+  /** Politeness key: the host name in lower case, without port and trailing dot. */
+  readonly host: string;
+  readonly kind: RequestKind;
+  /** Links from a seed; a seed has 0. */
+  readonly depth: number;
+  /** Front queue: −8 (last) to 7 (first), 0 as a rule. */
+  readonly level: number;
+  /** The page the link was found on. */
+  readonly referrer?: string | undefined;
+  /** Where on that page, see {@link Link.source}. */
+  readonly source?: string | undefined;
+  /** The hops that led here. */
+  readonly redirects?: readonly RedirectHop[] | undefined;
+  /** Tries that failed and are to be made good, 0 at first. */
+  readonly attempts: number;
+  /** For `kind: 'robots'`: the origin whose rules are being fetched. */
+  readonly origin?: string | undefined;
+}
+
+/** A link found by `LinkExtractor`. */
+export interface Link {
+  /** Absolute, WHATWG-serialised, without fragment. */
+  readonly url: string;
+  /** Where it stood: `tag/attribute`, `meta/refresh`, `header/link`, `header/refresh`, ... */
+  readonly source: string;
+  /** Tokens of the `rel` attribute or parameter, lower case. */
+  readonly rel: readonly string[];
+  /** Whether a polite crawler should leave it: `rel=nofollow`, or a page-wide rule. */
+  readonly nofollow: boolean;
+  /** Text of the link, white space folded; only for `a` elements. */
+  readonly text?: string;
+}
+
+/** What a `UrlFilter` knows about a URL besides itself. */
+export interface LinkContext {
+  /** Links from a seed the URL would have. */
+  readonly depth: number;
+  /** The page it was found on; none for a seed. */
+  readonly referrer?: string | undefined;
+  /** See {@link Link.source}; `seed`, `sitemap`, `redirect` or `added` where it was no link. */
+  readonly source?: string | undefined;
+  readonly rel?: readonly string[] | undefined;
+  readonly text?: string | undefined;
+}
+
+/**
+ * Why a URL left the road: one of the library's own words, or whatever a filter of the user's returned.
+ * `seen` is what was met before.
+ */
+export type SkipReason =
+  | 'seen'
+  | 'off-host'
+  | 'off-domain'
+  | 'robots'
+  | 'robots-unreachable'
+  | 'nofollow'
+  | 'depth'
+  | 'host-limit'
+  | 'not-accepted'
+  | 'should-visit'
+  | 'filter-failed'
+  | 'url-invalid'
+  | 'url-too-long'
+  | 'links-per-page'
+  | 'scheme'
+  | 'port'
+  | (string & {});
+
+/** Rules for the use of a page, from `<meta name="robots">` and `X-Robots-Tag`. */
+export interface RobotsDirectives {
+  readonly index: boolean;
+  readonly follow: boolean;
+  readonly archive: boolean;
+  /** Not to be shown after this moment. */
+  readonly unavailableAfter?: Date;
+}
+
+/** Durations of one request in milliseconds; absent where the step did not happen (a kept-alive socket connects to nothing). */
+export interface Timings {
+  readonly dns?: number;
+  readonly connect?: number;
+  readonly tls?: number;
+  /** From the request sent to the first byte of the answer. */
+  readonly firstByte?: number;
+  readonly download?: number;
+  /** From start to the last byte. */
+  readonly total: number;
+}
+
+/** The head of a response, as `accept` sees it before the body is read. */
+export interface ResponseHead {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  /** Media type in lower case without parameters; empty where none was sent. */
+  readonly contentType: string;
+}
+
+/** What becomes of a body: kept in memory, handed on as a stream, or not downloaded. */
+export type Acceptance = 'buffer' | 'stream' | 'skip';
+
+/** A fetched page, as `page` listeners, `visit`, `pages()` and sinks get it. */
+export interface Page {
+  /** The URL as it was found, before redirects. */
+  readonly url: string;
+  /** The URL that answered. */
+  readonly finalUrl: string;
+  readonly redirects: readonly RedirectHop[];
+  readonly status: number;
+  readonly headers: Headers;
+  /** Media type in lower case without parameters. */
+  readonly contentType: string;
+  /** The decompressed body; empty with `accept` = `'stream'`. */
+  readonly body: Buffer;
+  /** With `accept` = `'stream'`, the decompressed body as it arrives; else `undefined`. */
+  readonly stream: NodeJS.ReadableStream | undefined;
+  /** The body as text: BOM, then header, then `<meta>`, then a guess. Decoded when first asked for. */
+  readonly text: string;
+  /** The encoding `text` was decoded with, a WHATWG name in lower case. */
+  readonly encoding: string;
+  /** The document, by cheerio; loaded and built when first asked for. */
+  readonly $: CheerioAPI;
+  readonly title: string | undefined;
+  readonly links: readonly Link[];
+  readonly depth: number;
+  readonly referrer: string | undefined;
+  /** What the page calls its own canonical URL (RFC 6596), absolute. */
+  readonly canonical: string | undefined;
+  readonly directives: RobotsDirectives;
+  /** Digest of the body: SHA-256, hexadecimal. */
+  readonly fingerprint: string;
+  readonly fetchedAt: Date;
+  readonly timings: Timings;
+  /** Bytes of the body after decompression. */
+  readonly bytes: number;
+  /** Whether the body was cut at `maxBodyBytes`. */
+  readonly truncated: boolean;
+}
+
+/** What a host is doing, in a `host` event. */
+export type HostStatus = 'first-seen' | 'backing-off' | 'parked' | 'recovered' | 'robots-unreachable' | 'limit-reached';
+
+/** State of one host, in a `host` event. */
+export interface HostEvent {
+  readonly status: HostStatus;
+  /** Milliseconds since the epoch before which the host is not asked again. */
+  readonly nextAt: number;
+  readonly delayMs: number;
+}
+
+/** Percentiles in milliseconds. */
+export interface Latency {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** Totals of a crawl. Counts go on over resumes; rates are those of this run. */
+export interface CrawlStats {
+  readonly startedAt: Date;
+  readonly elapsedMs: number;
+  /** Pages delivered. */
+  readonly pages: number;
+  /** Requests sent, robots files, sitemaps, redirects and retries among them. */
+  readonly requests: number;
+  /** URLs queued so far. */
+  readonly offered: number;
+  /** URLs waiting. */
+  readonly queued: number;
+  /** URLs being fetched or delivered. */
+  readonly inFlight: number;
+  readonly redirects: number;
+  readonly retries: number;
+  readonly duplicates: number;
+  readonly errors: number;
+  readonly skipped: number;
+  /** Bytes of bodies after decompression. */
+  readonly bytes: number;
+  readonly hosts: number;
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly contentTypes: Readonly<Record<string, number>>;
+  /** Skips by reason. */
+  readonly skips: Readonly<Record<string, number>>;
+  /** Errors by code. */
+  readonly errorCodes: Readonly<Record<string, number>>;
+  /** Pages, requests, bytes and smallest gap of the hosts that were asked most. */
+  readonly perHost: Readonly<Record<string, HostStats>>;
+  readonly latencyMs: Latency;
+  readonly pagesPerSecond: number;
+  readonly bytesPerSecond: number;
+}
+
+export interface HostStats {
+  readonly pages: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly bytes: number;
+  /** Smallest time between the end of one response and the start of the next request, in milliseconds. */
+  readonly smallestGapMs?: number;
+}
+
+/** Event name to arguments, in the order of one URL's life. */
+export interface CrawlerEvents {
+  start: [];
+  /** A link passed the filters and is new. */
+  offer: [link: Link];
+  /** A URL left the road; `from` is the page it was found on. */
+  skip: [url: string, reason: SkipReason, from: string | undefined];
+  /** A request is about to be sent. */
+  request: [url: string];
+  redirect: [from: string, to: string, status: number];
+  retry: [url: string, error: CrawlError, afterMs: number];
+  page: [page: Page];
+  /** A delivered page whose body was seen before under `firstUrl`. */
+  duplicate: [page: Page, firstUrl: string];
+  /** Something failed; never kills the process, with or without a listener. */
+  error: [error: CrawlError, url: string | undefined];
+  host: [host: string, state: HostEvent];
+  stats: [stats: CrawlStats];
+  /** The store holds all that happened so far. */
+  checkpoint: [];
+  pause: [];
+  resume: [];
+  end: [stats: CrawlStats];
+}
+
+/** Everything that is known of one URL, by `explain(url)`. */
+export interface Explanation {
+  readonly url: string;
+  /** Its canonical form; `null` where it can't be crawled. */
+  readonly canonical: string | null;
+  readonly host: string | undefined;
+  readonly state: 'unknown' | 'queued' | 'leased' | 'done' | 'failed' | 'skipped' | 'redirected';
+  /** Why it was skipped or refused, or what the filter says of it now. */
+  readonly reason?: string | undefined;
+  readonly foundOn?: string | undefined;
+  readonly source?: string | undefined;
+  readonly depth?: number | undefined;
+  readonly level?: number | undefined;
+  /** How often it was leased. */
+  readonly leases?: number | undefined;
+  readonly fetches: readonly FetchRecord[];
+  readonly duplicateOf?: string | undefined;
+  readonly redirectedTo?: string | undefined;
+  /** Not asked for before this moment. */
+  readonly nextDueAt?: Date | undefined;
+}
+
+export interface FetchRecord {
+  readonly at: Date;
+  readonly status?: number | undefined;
+  readonly error?: string | undefined;
+  readonly ms?: number | undefined;
+}

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+const src = new URL('../src', import.meta.url).pathname;
+
+/** Rooms from the ground up. A file may import from lower lines, and within its own folder. */
+const LINES = [
+  ['errors', 'types'],
+  ['ports'],
+  ['options', 'url', 'headers', 'fingerprint'],
+  ['request', 'robots-txt', 'directives', 'sitemap', 'text'],
+  ['address-guard', 'dns', 'politeness', 'url-filter', 'link-extractor'],
+  ['fetcher', 'robots-cache', 'page', 'stats', 'event-log'],
+  ['store', 'sink'],
+  ['frontier'],
+  ['testing'],
+  ['visit', 'seeding'],
+  ['crawler'],
+  ['index'],
+  ['cli'],
+];
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+const room = (file: string) => (file.split('/')[0] ?? '').replace(/\.ts$/, '');
+const line = (file: string) => LINES.findIndex((rooms) => rooms.includes(room(file)));
+
+test.each(files)('%s stands in a room and imports only from below', (file) => {
+  expect(line(file), `${file} has no line in the table`).toBeGreaterThanOrEqual(0);
+  const text = readFileSync(join(src, file), 'utf8');
+  for (const [, from = ''] of text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)) {
+    const target = relative(src, join(src, dirname(file), from));
+    if (room(target) === room(file)) continue;
+    expect(line(target), `${file} imports ${target}, which is not below it`).toBeLessThan(line(file));
+  }
+});
