@@ -132,12 +132,12 @@ describe('canonicalizeUrl()', () => {
 
   test('takes time in proportion to the length', () => {
     for (const piece of ['%41%', ';jsessionid=1/', '../', '?', '&utm_a=1&b']) {
-      const work = (size: number) =>
-        void canonicalizeUrl(`http://a.example.test/${piece.repeat(size)}?${piece.repeat(size)}`, undefined, {
+      const work = (text: string) =>
+        void canonicalizeUrl(`http://a.example.test/${text}?${text}`, undefined, {
           stripTracking: true,
           sortQuery: true,
         });
-      expect(growth(work), piece).toBeLessThan(8);
+      expect(growth(piece, work), piece).toBeLessThan(8);
     }
   });
 });

@@ -88,8 +88,8 @@ function isoSpelling(text: string): string {
 }
 
 function short(value: string): string | undefined {
-  const text = typeof value === 'string' ? value.trim() : '';
-  return text === '' || text.length > LONGEST ? undefined : text;
+  if (typeof value !== 'string' || value.length > LONGEST) return undefined;
+  return value.trim();
 }
 
 function mailDate(text: string, now: number): number | undefined {
