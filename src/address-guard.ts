@@ -8,11 +8,6 @@ import { CrawlError } from './errors.ts';
  */
 export type NetworkPolicy = 'public' | 'seeds' | 'any' | ((address: string, host: string) => boolean);
 
-/** What `Fetcher` and `DnsCache` need of a guard: throws where the address may not be connected to. */
-export interface AddressCheck {
-  check(address: string, hostname: string): void;
-}
-
 /** IPv4 ranges that are no part of the open internet (IANA special-purpose registry, and one host agent). */
 const IPV4_RANGES = ranges4([
   ['0.0.0.0/8', 'this-network'],
@@ -120,10 +115,9 @@ export function checkUrl(url: URL): void {
  * Decides which addresses may be connected to. It resolves nothing and connects to nothing: whoever opens a socket asks
  * it about the very address the socket goes to.
  */
-export class AddressGuard implements AddressCheck {
+export class AddressGuard {
   readonly #network: NetworkPolicy;
   readonly #named = new Set<string>();
-  #own: ReadonlySet<string> | undefined;
 
   constructor(network: NetworkPolicy = 'seeds') {
     if (typeof network !== 'function' && network !== 'public' && network !== 'seeds' && network !== 'any') {
@@ -158,7 +152,7 @@ export class AddressGuard implements AddressCheck {
       return;
     }
     if (network === 'seeds' && this.isNamed(hostname)) return;
-    const range = addressRange(address) ?? (this.#isOwn(address) ? 'own-address' : undefined);
+    const range = addressRange(address) ?? (isOwn(address) ? 'own-address' : undefined);
     if (range !== undefined) throw refused(hostname, address, range);
   }
 
@@ -191,14 +185,21 @@ export class AddressGuard implements AddressCheck {
     }
     if (!allowed) throw refused(hostname, address, addressRange(address) ?? 'public', cause);
   }
+}
 
-  /** Addresses of this machine's own interfaces: services that trust their own machine listen there. */
-  #isOwn(address: string): boolean {
-    this.#own ??= new Set(
-      Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => withoutZone(entry.address))),
-    );
-    return this.#own.has(withoutZone(address));
+const OWN_ADDRESSES_TTL_MS = 60_000;
+let ownAddresses: ReadonlySet<string> = new Set();
+let ownAddressesReadAt = Number.NEGATIVE_INFINITY;
+
+/** Whether an interface of this machine has the address: services that trust their own machine listen there. */
+function isOwn(address: string): boolean {
+  const now = performance.now();
+  if (now - ownAddressesReadAt > OWN_ADDRESSES_TTL_MS) {
+    ownAddressesReadAt = now;
+    const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    ownAddresses = new Set(entries.map((entry) => withoutZone(entry.address)));
   }
+  return ownAddresses.has(withoutZone(address));
 }
 
 function refused(hostname: string, address: string, range: string, cause?: unknown): CrawlError {

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { CrawlRequest, Explanation, Headers, Page, ResponseHead } from './types.ts';
 
 /** Time as the library reads it, so that tests can move it by hand. */
@@ -147,6 +148,8 @@ export type OnKnown = (index: number) => void;
  * All times are milliseconds since the epoch and come from the caller, so that a virtual clock can drive a store.
  */
 export interface CrawlStore {
+  /** Whether it outlives the process; a crawl on such a store is resumed by opening it again. @defaultValue `false` */
+  readonly durable?: boolean;
   /**
    * Queues the requests never seen before, in order, each behind those of its host and level.
    * Requests of a kind other than `page` and `sitemap` are queued always, at the head of their host.
@@ -203,7 +206,12 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly connectTimeoutMs: number;
   readonly headersTimeoutMs: number;
+  /** Its reason is a `CrawlError`, which the request or the body then ends with. */
   readonly signal: AbortSignal;
+  /** How sockets find their host; gives only addresses that may be connected to. */
+  readonly lookup: LookupFunction;
+  /** Asked about the far end of the socket, kept-alive ones too, before a byte is sent. Throws to refuse. */
+  readonly checkAddress: (address: string) => void;
 }
 
 export interface TransportResponse {
@@ -224,6 +232,7 @@ export interface TransportResponse {
 
 /** Sends requests; `got` is the default. */
 export interface Transport {
+  /** Resolves when the head of the answer is there. Rejects with a `CrawlError`. */
   request(request: TransportRequest): Promise<TransportResponse>;
   close(): Promise<void>;
 }

@@ -1,0 +1,204 @@
+import { Readable } from 'node:stream';
+import { AddressGuard, checkUrl } from '../address-guard.ts';
+import { CrawlError, isCrawlError, toCrawlError } from '../errors.ts';
+import { parseContentType } from '../headers.ts';
+import type { Transport, TransportResponse } from '../ports.ts';
+import type { Acceptance, RedirectHop, ResponseHead, Timings } from '../types.ts';
+import { Meter, readBody } from './body.ts';
+import { BodyStream } from './body-stream.ts';
+import { contentCodings } from './codings.ts';
+import type { Deadline } from './deadline.ts';
+import { discard } from './discard.ts';
+import { requestHeaders } from './headers.ts';
+import type { FetcherSettings } from './options.ts';
+import { checkChain, redirectOf } from './redirect.ts';
+import type { FetchRequest, FetchResult } from './types.ts';
+
+/** Statuses whose answers have no body, whatever the server sends (RFC 9110, 15.3.5, 15.3.6 and 15.4.5). */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+const HTML: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']);
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** What a fetch needs of its fetcher. */
+export interface ChainContext {
+  readonly settings: FetcherSettings;
+  readonly transport: Transport;
+  readonly deadline: Deadline;
+}
+
+/** One fetch: the request, those it was redirected to, and the body of the last answer. */
+export class Chain {
+  readonly #context: ChainContext;
+  readonly #request: FetchRequest;
+  readonly #start: URL;
+  readonly #fragment: string;
+  readonly #guard: AddressGuard;
+  readonly #hops: RedirectHop[] = [];
+  #url: URL;
+  #sentAt = 0;
+
+  constructor(context: ChainContext, request: FetchRequest, start: URL, fragment: string) {
+    this.#context = context;
+    this.#request = request;
+    this.#start = start;
+    this.#fragment = fragment;
+    this.#url = start;
+    this.#guard = guardFor(context.settings.network, start.hostname);
+  }
+
+  /** Ends the deadline when all is read; where the body is a stream, when that is closed. */
+  async run(): Promise<FetchResult> {
+    let streaming = false;
+    try {
+      for (;;) {
+        const response = await this.#send();
+        const redirect = redirectOf(response.status, response.headers, this.#url, this.#fragment);
+        if (redirect.kind === 'none' || (redirect.kind === 'unusable' && this.#request.redirect === 'manual')) {
+          const result = await this.#receive(response);
+          streaming = result.stream instanceof BodyStream;
+          return result;
+        }
+        await discard(response);
+        if (redirect.kind === 'unusable') throw this.#invalid(response.status, redirect.why);
+        if (this.#request.redirect === 'manual') return this.#result(response, 'skip', { location: redirect.url.href });
+        this.#follow(response.status, redirect.url);
+      }
+    } finally {
+      if (!streaming) this.#context.deadline.end();
+    }
+  }
+
+  async #send(): Promise<TransportResponse> {
+    const { deadline, settings, transport } = this.#context;
+    const url = this.#url;
+    checkUrl(url);
+    this.#guard.checkHostname(url.hostname);
+    if (this.#request.beforeHop !== undefined) await deadline.race(this.#ask(this.#request.beforeHop));
+    this.#sentAt = performance.now();
+    return transport.request({
+      url: url.href,
+      headers: requestHeaders(settings, {
+        url,
+        headers: this.#request.headers,
+        referer: this.#request.referer,
+        sameOrigin: url.origin === this.#start.origin,
+        named: this.#guard !== settings.network || this.#guard.isNamed(url.hostname),
+      }),
+      connectTimeoutMs: settings.timeouts.connect,
+      headersTimeoutMs: settings.timeouts.headers,
+      signal: deadline.signal,
+      lookup: settings.dns.lookupFor(this.#guard),
+      checkAddress: (address) => this.#guard.check(address, url.hostname),
+    });
+  }
+
+  async #ask(beforeHop: NonNullable<FetchRequest['beforeHop']>): Promise<void> {
+    try {
+      await beforeHop(this.#url.href, this.#hops.slice());
+    } catch (error) {
+      if (isCrawlError(error)) throw error;
+      const url = this.#url.href;
+      throw toCrawlError(error, 'CRAWL_REDIRECT_REFUSED', `beforeHop refused ${url}`, { url });
+    }
+  }
+
+  #follow(status: number, next: URL): void {
+    this.#hops.push({ url: this.#url.href, status });
+    next.hash = '';
+    next.username = '';
+    next.password = '';
+    checkChain(this.#hops, next.href, this.#context.settings.maxRedirects, this.#start.href);
+    this.#url = next;
+  }
+
+  async #receive(response: TransportResponse): Promise<FetchResult> {
+    const head: ResponseHead = {
+      url: this.#url.href,
+      status: response.status,
+      headers: response.headers,
+      contentType: parseContentType(response.headers['content-type']).type,
+    };
+    const acceptance = this.#acceptance(head, response);
+    if (acceptance === 'skip' || WITHOUT_BODY.has(response.status)) {
+      await discard(response);
+      return this.#result(response, acceptance, acceptance === 'stream' ? { stream: Readable.from([]) } : {});
+    }
+    const meter = new Meter(head.url, {
+      maxBytes: this.#maxBytes(head.contentType),
+      maxRatio: this.#context.settings.maxDecompressionRatio,
+    });
+    const source = response.body as Readable;
+    const codings = contentCodings(response.headers);
+    if (acceptance === 'buffer') {
+      const body = await readBody(source, codings, meter);
+      const { bytes, truncated, mislabelled } = meter;
+      return this.#result(response, acceptance, { body, bytes, truncated, mislabelled });
+    }
+    const stream = new BodyStream(source, codings, meter, () => this.#context.deadline.end());
+    return Object.defineProperties(this.#result(response, acceptance, { stream }), {
+      bytes: { get: () => meter.bytes, enumerable: true },
+      truncated: { get: () => meter.truncated, enumerable: true },
+      mislabelled: { get: () => meter.mislabelled, enumerable: true },
+    });
+  }
+
+  #acceptance(head: ResponseHead, response: TransportResponse): Acceptance {
+    try {
+      const answer = this.#request.accept?.(head) ?? 'buffer';
+      if (answer === 'buffer' || answer === 'stream' || answer === 'skip') return answer;
+      throw new TypeError(`it answered ${String(answer)}, not 'buffer', 'stream' or 'skip'`);
+    } catch (error) {
+      response.body.destroy();
+      throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"accept" failed for ${head.url}`, { url: head.url });
+    }
+  }
+
+  #maxBytes(contentType: string): number {
+    const { html, other } = this.#context.settings.maxBodyBytes;
+    return this.#request.maxBodyBytes ?? (HTML.has(contentType) ? html : other);
+  }
+
+  #result(response: TransportResponse, acceptance: Acceptance, more: Partial<FetchResult>): FetchResult {
+    const { timings, status, headers, remoteAddress } = response;
+    const total = performance.now() - this.#sentAt;
+    const { dns = 0, connect = 0, tls = 0, firstByte } = timings;
+    const times: Timings = {
+      ...timings,
+      ...(firstByte === undefined ? {} : { download: Math.max(0, total - dns - connect - tls - firstByte) }),
+      total,
+    };
+    return {
+      url: this.#start.href,
+      finalUrl: this.#url.href,
+      redirects: this.#hops,
+      status,
+      headers,
+      contentType: parseContentType(headers['content-type']).type,
+      body: NOTHING,
+      acceptance,
+      truncated: false,
+      bytes: 0,
+      mislabelled: false,
+      timings: times,
+      remoteAddress,
+      ...more,
+    };
+  }
+
+  #invalid(status: number, why: string): CrawlError {
+    const url = this.#url.href;
+    return new CrawlError('CRAWL_REDIRECT_INVALID', `A redirect (${status}) leads nowhere: ${why} (${url})`, {
+      url,
+      status,
+    });
+  }
+}
+
+/** Who uses a fetcher alone names the URL himself; a guard of his own knows which hosts were named. */
+function guardFor(network: FetcherSettings['network'], hostname: string): AddressGuard {
+  if (network instanceof AddressGuard) return network;
+  const guard = new AddressGuard(network);
+  guard.allowHost(hostname);
+  return guard;
+}

@@ -1,0 +1,125 @@
+import { CrawlError } from '../errors.ts';
+import { integer, oneOf, onlyKnown, show } from '../options.ts';
+import type { RobotsSource, Transport } from '../ports.ts';
+import type { Headers } from '../types.ts';
+import { Chain } from './chain.ts';
+import { Deadline } from './deadline.ts';
+import { GotTransport } from './got-transport.ts';
+import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
+import type { FetchRequest, FetchResult } from './types.ts';
+
+export type { HeadersOption } from './headers.ts';
+export { type BodySizes, FETCHER_DEFAULTS, type FetcherOptions, type Timeouts } from './options.ts';
+export type { FetchRequest, FetchResult } from './types.ts';
+
+const REQUEST_FIELDS = ['url', 'headers', 'redirect', 'accept', 'maxBodyBytes', 'referer', 'beforeHop'];
+
+/**
+ * Fetches one URL at a time, as a polite and careful client does: it says who asks, follows redirects hop by hop, connects
+ * only where it may, and lets no answer take more time or room than it should. It knows no robots.txt, no delays and no
+ * retries; those are for who uses it, by {@link FetchRequest.beforeHop} or the crawler.
+ */
+export class Fetcher implements RobotsSource {
+  readonly #settings: FetcherSettings;
+  readonly #transport: Transport;
+  readonly #running = new Set<Deadline>();
+  #closed = false;
+
+  /**
+   * Opens nothing.
+   * @throws {@link CrawlError} `CRAWL_CONTACT_MISSING`, `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`
+   */
+  constructor(options: FetcherOptions) {
+    this.#settings = fetcherSettings(options);
+    const { transport } = this.#settings;
+    this.#transport = transport === 'got' ? new GotTransport(this.#settings) : transport;
+  }
+
+  /**
+   * Sends a GET and reads the answer. Every status is an answer; only what gives none is an error.
+   *
+   * @param signal - Gives up; also a body that is still being read as a stream.
+   * @throws {@link CrawlError} (as a rejection, or as the error of `result.stream`), retryable unless marked *:
+   * - before anything is sent: `CRAWL_URL_INVALID`*, `CRAWL_SCHEME_REFUSED`*, `CRAWL_PORT_REFUSED`*,
+   *   `CRAWL_ADDRESS_REFUSED`*, `CRAWL_OPTION_INVALID`*, `CRAWL_OPTION_UNKNOWN`*
+   * - no connection: `CRAWL_DNS_FAILED`, `CRAWL_CONNECT_FAILED`, `CRAWL_CONNECT_TIMEOUT`, `CRAWL_TLS_FAILED` (* for a
+   *   certificate that is not valid)
+   * - no answer: `CRAWL_CONNECTION_LOST`, `CRAWL_HEADERS_TIMEOUT`, `CRAWL_PROTOCOL_INVALID`*,
+   *   `CRAWL_HEADERS_TOO_LARGE`*
+   * - redirects: `CRAWL_TOO_MANY_REDIRECTS`*, `CRAWL_REDIRECT_INVALID`*, `CRAWL_REDIRECT_REFUSED`*
+   * - no whole body: `CRAWL_BODY_TRUNCATED`, `CRAWL_BODY_UNDECODABLE`*, `CRAWL_BODY_BOMB`*
+   * - at any time: `CRAWL_PAGE_TIMEOUT`, `CRAWL_ABORTED`*, `CRAWL_CLOSED`*, `CRAWL_HOOK_FAILED`* (`accept` threw)
+   */
+  async fetch(request: FetchRequest, signal?: AbortSignal): Promise<FetchResult> {
+    if (this.#closed) throw closedError(request?.url);
+    checkRequest(request);
+    const { fragment, url } = startOf(request.url);
+    const deadline = new Deadline(url.href, this.#settings.timeouts.page, signal, (ended) =>
+      this.#running.delete(ended),
+    );
+    this.#running.add(deadline);
+    return new Chain({ settings: this.#settings, transport: this.#transport, deadline }, request, url, fragment).run();
+  }
+
+  /**
+   * One GET without redirects, for a `RobotsCache`; the body is cut at `maxBytes`.
+   * @throws {@link CrawlError} as {@link fetch} does.
+   */
+  async getOnce(
+    url: string,
+    options: {
+      readonly maxBytes: number;
+      readonly userAgent: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Uint8Array; readonly url: string }> {
+    const { status, headers, body, finalUrl } = await this.fetch(
+      {
+        url,
+        redirect: 'manual',
+        maxBodyBytes: options.maxBytes,
+        headers: { ...options.headers, 'user-agent': options.userAgent },
+      },
+      options.signal,
+    );
+    return { status, headers, body, url: finalUrl };
+  }
+
+  /** Ends what is running with `CRAWL_CLOSED` and lets go of all connections. A second call does nothing. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const deadline of this.#running) deadline.abort(closedError(undefined));
+    if (this.#settings.transport === 'got') await this.#transport.close();
+  }
+}
+
+function checkRequest(request: FetchRequest): void {
+  onlyKnown('Fetcher.fetch', request, REQUEST_FIELDS);
+  oneOf('redirect', request.redirect, 'follow', ['follow', 'manual']);
+  integer('maxBodyBytes', request.maxBodyBytes, 0);
+  for (const name of ['accept', 'beforeHop'] as const) {
+    if (request[name] !== undefined && typeof request[name] !== 'function') {
+      throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes a function, not ${show(request[name])}.`);
+    }
+  }
+}
+
+/** The URL to ask for: credentials and fragment are not sent. */
+function startOf(text: unknown): { readonly url: URL; readonly fragment: string } {
+  if (typeof text !== 'string' || !URL.canParse(text)) {
+    throw new CrawlError('CRAWL_URL_INVALID', `Not an absolute URL: ${show(text)}`, {
+      ...(typeof text === 'string' ? { url: text } : {}),
+    });
+  }
+  const url = new URL(text);
+  const fragment = url.hash;
+  url.hash = '';
+  url.username = '';
+  url.password = '';
+  return { url, fragment };
+}
+
+function closedError(url: string | undefined): CrawlError {
+  return new CrawlError('CRAWL_CLOSED', 'The fetcher was closed; make a new one.', url === undefined ? {} : { url });
+}

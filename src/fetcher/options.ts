@@ -1,0 +1,163 @@
+import { AddressGuard, type NetworkPolicy } from '../address-guard.ts';
+import { DnsCache, type DnsLookup } from '../dns.ts';
+import { CrawlError } from '../errors.ts';
+import { integer, number, onlyKnown, show } from '../options.ts';
+import type { Transport } from '../ports.ts';
+import { checkUserAgent } from '../user-agent.ts';
+import { checkHeaders, type HeaderSettings, type HeadersOption } from './headers.ts';
+
+/** Limits of one fetch, in milliseconds. */
+export interface Timeouts {
+  /** Until a connection stands: name, TCP and TLS. @defaultValue 10 000 */
+  readonly connect: number;
+  /** From then until the head of the answer is there. @defaultValue 30 000 */
+  readonly headers: number;
+  /** From first to last, redirects and body included; a hard wall, also for bodies that come drop by drop. @defaultValue 120 000 */
+  readonly page: number;
+}
+
+/** Where bodies are cut, in bytes after decompression. */
+export interface BodySizes {
+  /** HTML and XHTML. @defaultValue 2 097 152 (2 MiB) */
+  readonly html: number;
+  /** All else. @defaultValue 15 728 640 (15 MiB) */
+  readonly other: number;
+}
+
+export interface FetcherOptions {
+  /** Name of the crawler and a contact: `name/1.0 (+mailto:you@site)` or `name/1.0 (+https://site/bot)`. No default. */
+  readonly userAgent: string;
+  /** @defaultValue `{ connect: 10 000, headers: 30 000, page: 120 000 }` ms */
+  readonly timeouts?: Partial<Timeouts> | undefined;
+  /** One number for all bodies, or by kind. @defaultValue `{ html: 2 MiB, other: 15 MiB }` */
+  readonly maxBodyBytes?: number | Partial<BodySizes> | undefined;
+  /** Hops of one chain that are followed. @defaultValue 10 */
+  readonly maxRedirects?: number | undefined;
+  /** Size of the head of an answer. @defaultValue 16 384 (16 KiB) */
+  readonly maxHeaderBytes?: number | undefined;
+  /** Header fields of an answer. @defaultValue 100 */
+  readonly maxHeaderFields?: number | undefined;
+  /** How many times larger than sent a body may get, past 1 MiB. @defaultValue 100 */
+  readonly maxDecompressionRatio?: number | undefined;
+  /**
+   * What may be connected to. With `'seeds'`, the host of the URL given to `fetch` may be anywhere, those that it
+   * redirects to only on the open internet. A guard decides alone, also about the URL given to `fetch`.
+   * @defaultValue `'seeds'`
+   */
+  readonly network?: NetworkPolicy | AddressGuard | undefined;
+  /** Finds the addresses of hosts: a function, or a cache that others use too. @defaultValue the system's resolver, behind a cache */
+  readonly dnsLookup?: DnsLookup | DnsCache | undefined;
+  /**
+   * Sent with every request: a record, or a function of the URL. Credentials in a record go only to hosts that the user
+   * named and never to another origin than the fetch began with; a function is asked for every hop.
+   * @defaultValue none
+   */
+  readonly headers?: HeadersOption | undefined;
+  /** Mailbox for the `From` header (RFC 9110, 10.1.2). @defaultValue none */
+  readonly from?: string | undefined;
+  /** `Accept-Language`. @defaultValue none */
+  readonly acceptLanguage?: string | undefined;
+  /** Sends the requests: by got, or a transport of your own, which is not closed with the fetcher. @defaultValue `'got'` */
+  readonly transport?: 'got' | Transport | undefined;
+}
+
+/** Every default of {@link FetcherOptions}, written once. */
+export const FETCHER_DEFAULTS: Readonly<{
+  timeouts: Timeouts;
+  maxBodyBytes: BodySizes;
+  maxRedirects: number;
+  maxHeaderBytes: number;
+  maxHeaderFields: number;
+  maxDecompressionRatio: number;
+  network: NetworkPolicy;
+  transport: 'got';
+}> = {
+  timeouts: { connect: 10_000, headers: 30_000, page: 120_000 },
+  maxBodyBytes: { html: 2_097_152, other: 15_728_640 },
+  maxRedirects: 10,
+  maxHeaderBytes: 16_384,
+  maxHeaderFields: 100,
+  maxDecompressionRatio: 100,
+  network: 'seeds',
+  transport: 'got',
+};
+
+const KNOWN = [...Object.keys(FETCHER_DEFAULTS), 'userAgent', 'dnsLookup', 'headers', 'from', 'acceptLanguage'];
+
+/** The longest time a timer of Node can wait. */
+const LONGEST_MS = 2_147_483_647;
+
+/** Options, checked and with their defaults. */
+export interface FetcherSettings extends HeaderSettings {
+  readonly timeouts: Timeouts;
+  readonly maxBodyBytes: BodySizes;
+  readonly maxRedirects: number;
+  readonly maxHeaderBytes: number;
+  readonly maxHeaderFields: number;
+  readonly maxDecompressionRatio: number;
+  readonly network: NetworkPolicy | AddressGuard;
+  readonly dns: DnsCache;
+  readonly transport: 'got' | Transport;
+}
+
+/** @throws {@link CrawlError} `CRAWL_CONTACT_MISSING`, `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID` */
+export function fetcherSettings(options: FetcherOptions): FetcherSettings {
+  onlyKnown('Fetcher', options, KNOWN);
+  const { dnsLookup, headers, network = FETCHER_DEFAULTS.network, transport = FETCHER_DEFAULTS.transport } = options;
+  if (headers !== undefined && typeof headers !== 'function') checkHeaders(headers);
+  // Says so now, not at the first fetch.
+  if (!(network instanceof AddressGuard)) new AddressGuard(network);
+  if (transport !== 'got' && typeof transport?.request !== 'function') {
+    throw new CrawlError(
+      'CRAWL_OPTION_INVALID',
+      `Option "transport" takes 'got' or a Transport, not ${show(transport)}.`,
+    );
+  }
+  const { maxRedirects, maxHeaderBytes, maxHeaderFields, maxDecompressionRatio } = FETCHER_DEFAULTS;
+  return {
+    userAgent: checkUserAgent(options.userAgent),
+    from: headerText('from', options.from),
+    acceptLanguage: headerText('acceptLanguage', options.acceptLanguage),
+    headers,
+    timeouts: timeouts(options.timeouts),
+    maxBodyBytes: bodySizes(options.maxBodyBytes),
+    maxRedirects: integer('maxRedirects', options.maxRedirects, maxRedirects),
+    maxHeaderBytes: integer('maxHeaderBytes', options.maxHeaderBytes, maxHeaderBytes, 256, 16_777_216),
+    maxHeaderFields: integer('maxHeaderFields', options.maxHeaderFields, maxHeaderFields, 1),
+    maxDecompressionRatio: number('maxDecompressionRatio', options.maxDecompressionRatio, maxDecompressionRatio, 1),
+    network,
+    dns: dnsLookup instanceof DnsCache ? dnsLookup : new DnsCache({ lookup: dnsLookup }),
+    transport,
+  };
+}
+
+function timeouts(given: Partial<Timeouts> | undefined): Timeouts {
+  const defaults = FETCHER_DEFAULTS.timeouts;
+  if (given === undefined) return defaults;
+  onlyKnown('timeouts', given, Object.keys(defaults));
+  const ms = (name: keyof Timeouts) => integer(`timeouts.${name}`, given[name], defaults[name], 1, LONGEST_MS);
+  return { connect: ms('connect'), headers: ms('headers'), page: ms('page') };
+}
+
+function bodySizes(given: number | Partial<BodySizes> | undefined): BodySizes {
+  const defaults = FETCHER_DEFAULTS.maxBodyBytes;
+  if (typeof given === 'number') {
+    const all = integer('maxBodyBytes', given, defaults.other);
+    return { html: all, other: all };
+  }
+  if (given === undefined) return defaults;
+  onlyKnown('maxBodyBytes', given, Object.keys(defaults));
+  return {
+    html: integer('maxBodyBytes.html', given.html, defaults.html),
+    other: integer('maxBodyBytes.other', given.other, defaults.other),
+  };
+}
+
+function headerText(name: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || value === '') {
+    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes a text, not ${show(value)}.`);
+  }
+  checkHeaders({ [name]: value });
+  return value;
+}
