@@ -62,7 +62,11 @@ export interface LeaseRules {
   readonly connectionsPerHost: number;
   /** Pages of one host; leases in flight count as pages until they are settled. Hosts at the limit are leased all the same once nothing is in flight, so that their URLs can be skipped by name. */
   readonly pagesPerHost: number;
-  /** Gap that a lease itself puts on its host's clock, counted from the lease; only matters where `connectionsPerHost` is not 1. */
+  /**
+   * Smallest gap between two requests of a host. max(this, `delayMs`, `crawlDelayMs`) is what a lease itself puts on its
+   * host's clock where `connectionsPerHost` is not 1, counted from the lease, and what a lease that ran out puts on it,
+   * counted from its end; to the address of the latter this alone applies.
+   */
   readonly startGapMs: number;
   /** Whether hosts of one address exclude each other. */
   readonly shareAddress: boolean;
@@ -123,13 +127,14 @@ export interface SettleResult {
 }
 
 export interface StoreStats {
-  /** URLs waiting, deferred and delayed ones among them. */
+  /** Requests waiting, deferred and delayed ones and robots files among them. */
   readonly queued: number;
   readonly leased: number;
-  /** URLs ever offered, each once. */
+  /** URLs ever offered, each once; robots files are none. Robots files apart, queued + leased + final outcomes. */
   readonly seen: number;
+  /** Hosts that have a state: those of all requests and of `setHost`. */
   readonly hosts: number;
-  /** Final outcomes so far. */
+  /** Final outcomes so far; robots files are not counted. */
   readonly done: number;
   readonly failed: number;
   readonly skipped: number;
@@ -152,35 +157,55 @@ export interface CrawlStore {
   readonly durable?: boolean;
   /**
    * Queues the requests never seen before, in order, each behind those of its host and level.
-   * Requests of a kind other than `page` and `sitemap` are queued always, at the head of their host.
+   * Requests of a kind other than `page` and `sitemap` are queued always, at the head of their host and behind those of
+   * their own kind; they are neither seen nor counted as new, nor is a record kept of them.
    * @returns how many were new.
    */
   offer(batch: readonly CrawlRequest[], now: number, onKnown?: OnKnown): Promise<number>;
   /**
    * Hands out the best due URL of up to `limit` hosts that are due and free; a host that may have several leases out
-   * may be handed out again in one call. Expired leases are taken back first.
+   * may be handed out again in one call. The host that has been due for longest is first. Within a host: robots files,
+   * then the level that `chooseLevel` names for the host's turn (its count of leases but for robots files); within the
+   * level what was leased before, in the order of the first leases, then the order of offers.
+   *
+   * A host whose address is known takes it with the lease: it is handed out only when no other host's lease holds the
+   * address and the address's clock is due.
+   *
+   * Expired leases are taken back first: their URLs are due at once in their old place, and their hosts and addresses
+   * count as asked until the lease ran out (see {@link LeaseRules.startGapMs}). Until it is taken back an expired lease
+   * may still be settled or renewed. Leases of a process that has died may be taken back before they expire, as if they
+   * had run out at that moment.
    */
   lease(now: number, limit: number, ttlMs: number, rules: LeaseRules): Promise<Lease[]>;
-  /** Ends a lease. Idempotent: a second settlement with the same fencing number is refused. */
+  /**
+   * Ends a lease, and its hold on an address. Idempotent: a second settlement with the same fencing number is refused.
+   * `deferred` and `retry` without `requeue` queue the lease's own request, due at once.
+   */
   settle(lease: Lease, settlement: Settlement, now: number, onKnown?: OnKnown): Promise<SettleResult>;
   /** Prolongs a lease; `false` where it is no longer held. */
   renew(lease: Lease, now: number, ttlMs: number): Promise<boolean>;
   /**
-   * Says which address a leased host was found at, and takes it for this lease.
-   * @returns 0 where the lease may go on, else the moment to try again at (the address is busy or not due).
+   * Says which address a leased host was found at, and takes it for this lease, which lets go of any other. The host
+   * keeps the address also where it can't be had, so that it is not leased again before the address is free and due.
+   * @returns 0 where the lease may go on, else the moment to try again at (the address is busy or not due, or the lease
+   * no longer held); such a lease holds no address.
    */
   claimAddress(lease: Lease, address: string, now: number): Promise<number>;
-  /** Sets what is given; unlike a settlement it may move times back. */
+  /** Sets what is given, also of a host not met before; unlike a settlement it may move times back. */
   setHost(host: string, patch: HostPatch): Promise<void>;
   getHost(host: string): Promise<HostState | undefined>;
-  /** The earliest moment at which `lease` may give something; `undefined` where nothing waits but for leases that are out. */
+  /**
+   * The earliest moment at which `lease` may give something, exact but for leases that run out: not after `now` where it
+   * gives something at once, `undefined` where nothing waits but for leases that are out. Expired leases count as taken
+   * back.
+   */
   nextDueAt(now: number, rules: LeaseRules): Promise<number | undefined>;
   stats(): Promise<StoreStats>;
   /** Whether the canonical URL was ever offered. */
   has(key: string): Promise<boolean>;
   /** What is known of a canonical URL. */
   record(key: string): Promise<UrlRecord | undefined>;
-  /** Notes that a URL was refused, for `explain`; does not count as seen. */
+  /** Notes that a URL was refused, for `explain`; does not count as seen, and changes nothing where the URL is. */
   note(
     key: string,
     record: RecordPatch & { readonly url: string; readonly foundOn?: string | undefined },

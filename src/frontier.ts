@@ -1,0 +1,344 @@
+import { CrawlError, toCrawlError } from './errors.ts';
+import { integer, onlyKnown, show } from './options.ts';
+import { type Observation, Politeness, type PolitenessOptions } from './politeness.ts';
+import {
+  type Clock,
+  type CrawlStore,
+  type HostPatch,
+  type HostState,
+  type Lease,
+  type LeaseRules,
+  type OnKnown,
+  type OutcomeKind,
+  type RecordPatch,
+  type Settlement,
+  type SettleResult,
+  type StoreStats,
+  systemClock,
+  type UrlRecord,
+} from './ports.ts';
+import { type CanonicalOptions, createRequest, type RequestInit, toLevel } from './request.ts';
+import type { CrawlRequest, HostEvent } from './types.ts';
+import { canonicalizeUrl } from './url.ts';
+
+export interface FrontierOptions {
+  /** Where the frontier lives. It is not closed with the frontier: who opened it closes it. */
+  readonly store: CrawlStore;
+  /** @defaultValue `POLITENESS_DEFAULTS` */
+  readonly politeness?: PolitenessOptions | Politeness;
+  /** @defaultValue the system's */
+  readonly clock?: Clock;
+  /** The front queue of a request that comes without a level: −8 (last) to 7 (first). @defaultValue 0 for each */
+  readonly prioritize?: (request: CrawlRequest) => number;
+  /** Pages delivered of one host. Past it the URLs are still leased, one at a time, to be skipped. @defaultValue `Infinity` */
+  readonly maxPagesPerHost?: number;
+  /** How long a lease is held without being renewed, in milliseconds. @defaultValue 300 000 */
+  readonly leaseTtlMs?: number;
+  /** Which parts of a URL its key leaves out; the same for the whole life of a store. @defaultValue none */
+  readonly canonical?: CanonicalOptions;
+}
+
+export const FRONTIER_DEFAULTS: Readonly<Required<Pick<FrontierOptions, 'maxPagesPerHost' | 'leaseTtlMs'>>> = {
+  maxPagesPerHost: Number.POSITIVE_INFINITY,
+  leaseTtlMs: 300_000,
+};
+
+const OPTIONS = ['store', 'politeness', 'clock', 'prioritize', 'canonical', ...Object.keys(FRONTIER_DEFAULTS)];
+
+/** What a URL may be offered as. */
+export type Offer = string | URL | RequestInit | CrawlRequest;
+
+/** How the work on a lease ended. */
+export interface Outcome {
+  readonly outcome: OutcomeKind;
+  /** What the request showed of the host; absent where the host was not asked: its clock stays as it is. */
+  readonly observation?: Observation | undefined;
+  /** Offered in the same commit. */
+  readonly outlinks?: readonly Offer[] | undefined;
+  /** For `deferred` and `retry`: the request as it is to be queued again. @defaultValue the lease's */
+  readonly request?: CrawlRequest | undefined;
+  /** For `deferred` and `retry`: when the URL itself is due; the host's clock counts as well. @defaultValue at once */
+  readonly dueAt?: number | undefined;
+  /** Whether a page was delivered. */
+  readonly delivered?: boolean | undefined;
+  readonly record?: RecordPatch | undefined;
+  /** Written in the same commit; `undefined` removes. */
+  readonly meta?: Settlement['meta'];
+}
+
+/** What became of a settlement. */
+export interface FrontierSettleResult extends SettleResult {
+  /** Where the host's state took a turn: it backs off, is parked, has recovered. */
+  readonly host?: HostEvent | undefined;
+}
+
+/**
+ * What is to be fetched, and when: URLs go in by `offer`, come out by `lease` when their host may be asked, and leave
+ * by `settle`. Scheduling is Mercator's (Heydon and Najork, 1999): front queues by priority, one back queue per host,
+ * a heap of hosts by the moment they may be asked next. The queues are the store's; the frontier brings the rules.
+ *
+ * It sets no timers: who works slowly calls `renew` before a lease runs out. All methods reject with `CRAWL_CLOSED`
+ * after `close`, and with what the store throws.
+ */
+export class Frontier {
+  readonly #store: CrawlStore;
+  readonly #politeness: Politeness;
+  readonly #clock: Clock;
+  readonly #prioritize: ((request: CrawlRequest) => number) | undefined;
+  readonly #canonical: CanonicalOptions | undefined;
+  readonly #leaseTtlMs: number;
+  readonly #rules: LeaseRules;
+  /** Leases that are out. */
+  readonly #leases = new Map<number, Lease>();
+  /** Hosts of those leases, as they are by now. */
+  readonly #hosts = new Map<string, { state: HostState; leases: number }>();
+  #closed = false;
+
+  private constructor(options: FrontierOptions) {
+    onlyKnown('Frontier', options, OPTIONS);
+    if (typeof options.store?.lease !== 'function') {
+      throw new CrawlError(
+        'CRAWL_OPTION_INVALID',
+        `Frontier needs a CrawlStore as "store", not ${show(options.store)}.`,
+      );
+    }
+    const { politeness } = options;
+    this.#store = options.store;
+    this.#politeness = politeness instanceof Politeness ? politeness : new Politeness(politeness);
+    this.#clock = options.clock ?? systemClock;
+    this.#prioritize = options.prioritize;
+    this.#canonical = options.canonical;
+    this.#leaseTtlMs = integer('leaseTtlMs', options.leaseTtlMs, FRONTIER_DEFAULTS.leaseTtlMs, 1, 2 ** 40);
+    this.#rules = this.#politeness.leaseRules(
+      integer('maxPagesPerHost', options.maxPagesPerHost, FRONTIER_DEFAULTS.maxPagesPerHost),
+    );
+  }
+
+  /**
+   * A frontier on a store that is open. Rejects with {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or
+   * `CRAWL_OPTION_INVALID`.
+   */
+  static async open(options: FrontierOptions): Promise<Frontier> {
+    return new Frontier(options);
+  }
+
+  /**
+   * Queues those never seen before, all of them or, where one can't be used, none.
+   *
+   * @param onKnown - Called for each request that was seen before, with its index.
+   * @returns how many were new. Rejects with {@link CrawlError} `CRAWL_URL_INVALID` where one is no http or https URL,
+   * `CRAWL_HOOK_FAILED` where `prioritize` threw.
+   */
+  async offer(requests: Iterable<Offer>, onKnown?: OnKnown): Promise<number> {
+    this.#mustBeOpen();
+    return this.#store.offer(this.#requests(requests), this.#clock.now(), onKnown);
+  }
+
+  /**
+   * Up to `limit` URLs whose hosts may be asked now, none where no host is due and free. Each is to be settled, and
+   * renewed before its `expiresAt` if it takes that long.
+   */
+  async lease(limit = 1): Promise<Lease[]> {
+    this.#mustBeOpen();
+    const most = integer('limit', limit, 1, 0);
+    const leases = await this.#store.lease(this.#clock.now(), most, this.#leaseTtlMs, this.#rules);
+    for (const lease of leases) this.#hold(lease);
+    return leases;
+  }
+
+  /**
+   * Ends a lease: result, out-links, the host's clock and state in one commit.
+   *
+   * @param onKnown - Called for each out-link that was seen before, with its index.
+   * @returns `accepted: false`, and nothing has changed, where the lease had run out and was taken back or was settled
+   * before. Rejects like {@link Frontier.offer}; the lease is then still held.
+   */
+  async settle(lease: Lease, outcome: Outcome, onKnown?: OnKnown): Promise<FrontierSettleResult> {
+    this.#mustBeOpen();
+    const now = this.#clock.now();
+    const outlinks = this.#requests(outcome.outlinks ?? []);
+    const { observation } = outcome;
+    const verdict =
+      observation === undefined ? undefined : this.#politeness.after(this.#stateOf(lease), observation, now);
+    const { status, ...patch } = verdict ?? {};
+    if (verdict !== undefined) this.#learn(lease.request.host, patch);
+    const settled = await this.#store.settle(
+      lease,
+      this.#settlement(lease, outcome, outlinks, patch, now),
+      now,
+      onKnown,
+    );
+    this.#letGo(lease);
+    if (!settled.accepted || status === undefined || verdict === undefined) return settled;
+    const nextAt = Math.max(verdict.nextAt, verdict.blockedUntil);
+    return { ...settled, host: { status, nextAt, delayMs: verdict.delayMs } };
+  }
+
+  /** Holds a lease for another `leaseTtlMs`; `false` where it was lost. */
+  async renew(lease: Lease): Promise<boolean> {
+    this.#mustBeOpen();
+    return this.#store.renew(lease, this.#clock.now(), this.#leaseTtlMs);
+  }
+
+  /**
+   * Says which IP address the host of a lease was found at, before it is connected to. Hosts of one address share a
+   * clock and are asked one at a time.
+   * @returns 0 where the lease may go on; else it is to be settled as `deferred`, and is leased again once the address
+   * is free. The moment returned is the earliest for that.
+   */
+  async claimAddress(lease: Lease, address: string): Promise<number> {
+    this.#mustBeOpen();
+    if (!this.#rules.shareAddress) return 0;
+    return this.#store.claimAddress(lease, address, this.#clock.now());
+  }
+
+  /** Sets what is given of a host's clock and state; times may go back by it. */
+  async setHost(host: string, patch: HostPatch): Promise<void> {
+    this.#mustBeOpen();
+    this.#learn(host, patch);
+    await this.#store.setHost(host, patch);
+  }
+
+  /** What is known of a host, by its name as in {@link CrawlRequest.host}. */
+  async getHost(host: string): Promise<HostState | undefined> {
+    this.#mustBeOpen();
+    return this.#store.getHost(host);
+  }
+
+  /** The earliest moment at which `lease` may give something; `undefined` where nothing waits but for leases that are out. */
+  async nextDueAt(): Promise<number | undefined> {
+    this.#mustBeOpen();
+    return this.#store.nextDueAt(this.#clock.now(), this.#rules);
+  }
+
+  async stats(): Promise<StoreStats> {
+    this.#mustBeOpen();
+    return this.#store.stats();
+  }
+
+  /** Whether a URL was ever offered, in whatever spelling of its canonical form. */
+  async has(url: string | URL): Promise<boolean> {
+    this.#mustBeOpen();
+    const key = canonicalizeUrl(String(url), undefined, this.#canonical);
+    return key !== null && this.#store.has(key);
+  }
+
+  /** What is known of a URL. A store in memory knows only those touched last. */
+  async record(url: string | URL): Promise<UrlRecord | undefined> {
+    this.#mustBeOpen();
+    const key = canonicalizeUrl(String(url), undefined, this.#canonical);
+    return key === null ? undefined : this.#store.record(key);
+  }
+
+  /** Notes why a URL was not offered, for `record`; does nothing where it was offered, or is no http or https URL. */
+  async note(url: string | URL, patch: RecordPatch & { readonly foundOn?: string | undefined }): Promise<void> {
+    this.#mustBeOpen();
+    const key = canonicalizeUrl(String(url), undefined, this.#canonical);
+    if (key !== null) await this.#store.note(key, { ...patch, url: String(url) });
+  }
+
+  /** Resolves when all that was settled so far is durable. */
+  async flush(): Promise<void> {
+    this.#mustBeOpen();
+    await this.#store.flush();
+  }
+
+  /**
+   * Gives back the leases that are out, their hosts counting as asked until now, and flushes the store, which stays
+   * open. A second call does nothing.
+   */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const now = this.#clock.now();
+    for (const lease of this.#leases.values()) {
+      const { nextAt } = this.#politeness.after(this.#stateOf(lease), { endedAt: now }, now);
+      const addressNextAt = now + this.#politeness.ipDelayMs;
+      await this.#store.settle(lease, { outcome: 'deferred', host: { nextAt }, addressNextAt }, now);
+    }
+    this.#leases.clear();
+    this.#hosts.clear();
+    await this.#store.flush();
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new CrawlError('CRAWL_CLOSED', 'The frontier is closed; open another one on the store.');
+  }
+
+  #settlement(
+    lease: Lease,
+    outcome: Outcome,
+    outlinks: readonly CrawlRequest[],
+    host: HostPatch,
+    now: number,
+  ): Settlement {
+    const { observation } = outcome;
+    const again = outcome.outcome === 'deferred' || outcome.outcome === 'retry';
+    return {
+      outcome: outcome.outcome,
+      outlinks,
+      host,
+      requeue: again ? { request: outcome.request ?? lease.request, dueAt: outcome.dueAt ?? now } : undefined,
+      addressNextAt: observation === undefined ? undefined : observation.endedAt + this.#politeness.ipDelayMs,
+      delivered: outcome.delivered,
+      record: outcome.record,
+      meta: outcome.meta,
+    };
+  }
+
+  #requests(offers: Iterable<Offer>): CrawlRequest[] {
+    return Array.from(offers, (offer) => this.#request(offer));
+  }
+
+  #request(offer: Offer): CrawlRequest {
+    if (isRequest(offer)) return offer;
+    const init = typeof offer === 'string' || offer instanceof URL ? { url: offer } : offer;
+    const request = createRequest(init, this.#canonical);
+    if (request === null) {
+      throw new CrawlError(
+        'CRAWL_URL_INVALID',
+        `Only http and https URLs can be crawled, not ${show(String(init.url))}.`,
+        {
+          url: String(init.url),
+        },
+      );
+    }
+    return init.level === undefined && this.#prioritize !== undefined ? this.#levelled(request) : request;
+  }
+
+  #levelled(request: CrawlRequest): CrawlRequest {
+    try {
+      return { ...request, level: toLevel(this.#prioritize?.(request)) };
+    } catch (thrown) {
+      throw toCrawlError(thrown, 'CRAWL_HOOK_FAILED', 'prioritize threw', { url: request.url });
+    }
+  }
+
+  #hold(lease: Lease): void {
+    this.#leases.set(lease.fence, lease);
+    const { host } = lease.request;
+    const leases = (this.#hosts.get(host)?.leases ?? 0) + 1;
+    this.#hosts.set(host, { state: lease.host, leases });
+  }
+
+  #letGo(lease: Lease): void {
+    if (!this.#leases.delete(lease.fence)) return;
+    const { host } = lease.request;
+    const held = this.#hosts.get(host);
+    if (held !== undefined && --held.leases === 0) this.#hosts.delete(host);
+  }
+
+  /** The host of a lease with what was learnt of it since the lease. */
+  #stateOf(lease: Lease): HostState {
+    return this.#hosts.get(lease.request.host)?.state ?? lease.host;
+  }
+
+  #learn(host: string, patch: HostPatch): void {
+    const held = this.#hosts.get(host);
+    if (held !== undefined) held.state = { ...held.state, ...patch };
+  }
+}
+
+function isRequest(offer: Offer): offer is CrawlRequest {
+  return typeof offer === 'object' && 'key' in offer && 'host' in offer && typeof offer.url === 'string';
+}

@@ -1,0 +1,1 @@
+export { MEMORY_STORE_DEFAULTS, MemoryStore, type MemoryStoreOptions } from './memory-store.ts';
