@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { closedEarly, type Meter, openBody } from './body.ts';
+import { closedEarly, lostBefore, type Meter, openBody } from './body.ts';
 import { toFetchError } from './failure.ts';
 
 /**
@@ -45,7 +45,7 @@ export class BodyStream extends Readable {
       return;
     }
     this.#rest = rest;
-    if (rest === undefined) {
+    if (rest === undefined || rest.readableEnded) {
       this.#ended = true;
       this.#pass(first, undefined);
       this.#end();
@@ -63,7 +63,8 @@ export class BodyStream extends Readable {
     rest.on('close', () => {
       if (!this.readableEnded && !this.#finished) this.#fail(closedEarly());
     });
-    rest.resume();
+    if (rest.destroyed) this.#fail(lostBefore(rest));
+    else rest.resume();
   }
 
   #finished = false;

@@ -163,6 +163,8 @@ function gather(source: Readable, most: number): Promise<Head> {
     const onEnd = () => done(true);
     const onClose = () => reject(closedEarly());
     source.on('data', onData).on('end', onEnd).on('error', reject).on('close', onClose);
+    if (source.readableEnded) done(true);
+    else if (source.destroyed) reject(lostBefore(source));
   });
 }
 
@@ -186,8 +188,15 @@ function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () =
     stream.on('end', finish);
     stream.on('error', reject);
     stream.on('close', () => reject(closedEarly()));
-    stream.resume();
+    if (stream.readableEnded) finish();
+    else if (stream.destroyed) reject(lostBefore(stream));
+    else stream.resume();
   });
+}
+
+/** Why a stream was lost before anybody listened. */
+export function lostBefore(stream: Readable): Error {
+  return stream.errored ?? closedEarly();
 }
 
 /** For streams that are closed without saying why. */

@@ -23,7 +23,7 @@ export function discard(response: TransportResponse): Promise<void> {
     };
     const timer = setTimeout(giveUp, WORTH_WAITING_MS);
     body.on('error', done).on('close', done).on('end', done);
-    if (length > WORTH_READING_BYTES) {
+    if (length > WORTH_READING_BYTES || body.destroyed) {
       giveUp();
       return;
     }

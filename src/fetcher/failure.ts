@@ -59,7 +59,9 @@ export function toFetchError(thrown: unknown, url: string, phase: Phase): CrawlE
 function classify(code: string, phase: Phase): CrawlErrorCode {
   const named = CODES[code];
   if (named !== undefined && !(named === 'CRAWL_CONNECT_TIMEOUT' && phase !== 'connect')) return named;
-  if (code.startsWith('HPE_')) return phase === 'body' ? 'CRAWL_BODY_TRUNCATED' : 'CRAWL_PROTOCOL_INVALID';
+  if (code.startsWith('HPE_')) {
+    return phase === 'body' && code === 'HPE_INVALID_EOF_STATE' ? 'CRAWL_BODY_TRUNCATED' : 'CRAWL_PROTOCOL_INVALID';
+  }
   if (code.startsWith('Z_') || code.startsWith('ERR__ERROR_') || code.startsWith('ZSTD_')) {
     return 'CRAWL_BODY_UNDECODABLE';
   }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import got, { type ExtendOptions, type Got, type Request } from 'got';
 import { CrawlError } from '../errors.ts';
@@ -49,7 +49,10 @@ export class GotTransport implements Transport {
   }
 }
 
-/** One request and the head of its answer. */
+/**
+ * One request and the head of its answer. The body is Node's own stream, not got's: it costs less, and what a server
+ * sends behind the end of a body then spoils only the connection.
+ */
 class Exchange {
   readonly response: Promise<TransportResponse>;
   readonly #request: TransportRequest;
@@ -86,19 +89,26 @@ class Exchange {
       reject(toFetchError(error, url, this.#phase));
     });
     stream.once('close', forget);
-    stream.once('end', forget);
     stream.once('socket', (socket: Socket) => this.#watch(socket));
     // Unasked, so nobody could make use of it; without this the socket would stay open for ever.
     stream.once('upgrade', (_response: IncomingMessage, socket: Socket) => {
       socket.destroy();
       stream.destroy(protocolError(url, 'the server changed to another protocol'));
     });
+    let sent: ClientRequest | undefined;
+    stream.once('request', (request: ClientRequest) => {
+      sent = request;
+    });
     stream.once('response', (response: IncomingMessage) => {
-      clearTimeout(this.#timer);
+      forget();
       this.#phase = 'body';
       const fields = response.rawHeaders.length / 2;
-      if (fields > this.#maxHeaderFields) stream.destroy(tooManyFields(url, fields, this.#maxHeaderFields));
-      else resolve(this.#answer(response));
+      if (fields > this.#maxHeaderFields) {
+        stream.destroy(tooManyFields(url, fields, this.#maxHeaderFields));
+        return;
+      }
+      if (sent !== undefined) takeOver(sent, response, signal);
+      resolve(this.#answer(response));
     });
     signal.addEventListener('abort', onAbort);
     this.#await('connect', this.#request.connectTimeoutMs);
@@ -131,22 +141,34 @@ class Exchange {
 
   #answer(response: IncomingMessage): TransportResponse {
     const stream = this.#stream;
-    const phases = stream.timings?.phases ?? {};
     const fresh = stream.reusedSocket !== true;
-    const { dns, tcp: connect, tls, firstByte } = phases;
+    const { dns, tcp: connect, tls, firstByte } = stream.timings?.phases ?? {};
     return {
       status: response.statusCode ?? 0,
       headers: toHeaders(response.rawHeaders),
-      body: stream,
+      body: response,
       timings: {
         ...(fresh && dns !== undefined ? { dns } : {}),
         ...(fresh && connect !== undefined ? { connect } : {}),
         ...(fresh && tls !== undefined ? { tls } : {}),
         ...(firstByte !== undefined ? { firstByte } : {}),
       },
-      remoteAddress: stream.ip,
+      remoteAddress: response.socket?.remoteAddress,
     };
   }
+}
+
+/** From here on the body answers for itself. */
+function takeOver(request: ClientRequest, response: IncomingMessage, signal: AbortSignal): void {
+  // got would read along, and throw away a complete body when something unexpected follows it.
+  response.removeAllListeners('readable');
+  request.removeAllListeners('error');
+  request.on('error', (error) => {
+    if (!response.complete) response.destroy(error);
+  });
+  const onAbort = () => response.destroy(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  response.once('close', () => signal.removeEventListener('abort', onAbort));
 }
 
 function isReset(error: Error): boolean {

@@ -1,0 +1,20 @@
+import { Fetcher, type FetcherOptions } from '../../src/fetcher/index.ts';
+
+export const USER_AGENT = 'testbot/1.0 (+mailto:operator@example.test)';
+
+/** A fetcher that is closed with its scope. */
+export function newFetcher(options: Partial<FetcherOptions> = {}): Fetcher & AsyncDisposable {
+  const fetcher = new Fetcher({ userAgent: USER_AGENT, ...options });
+  return Object.assign(fetcher, { [Symbol.asyncDispose]: () => fetcher.close() });
+}
+
+/** What a promise rejects with; fails where it does not reject. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  let value: unknown;
+  try {
+    value = await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`expected a rejection, got ${String(value)}`);
+}
