@@ -4,7 +4,7 @@ import type { Headers } from '../types.ts';
 import type { Settings } from './options.ts';
 
 /** Redirects that are followed from robots.txt (RFC 9309, section 2.3.1.2: at least five). */
-export const MAX_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 /** Times that a 408 or 425 is asked again at once. */
 const MAX_REPEATS = 2;
 

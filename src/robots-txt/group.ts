@@ -2,7 +2,7 @@ import { canonicalCutPattern, canonicalPattern } from './canonical.ts';
 import { eachField, type Field, isSpace, type RobotsBytes, toText } from './lines.ts';
 
 /** The token of the groups that speak to everybody else. */
-export const ANYONE = '*';
+const ANYONE = '*';
 
 export interface Rule {
   readonly allow: boolean;

@@ -12,7 +12,7 @@ export interface RobotsBytes {
   readonly cut: boolean;
 }
 
-export type FieldKind = 'user-agent' | 'allow' | 'disallow' | 'crawl-delay' | 'request-rate' | 'sitemap' | 'other';
+type FieldKind = 'user-agent' | 'allow' | 'disallow' | 'crawl-delay' | 'request-rate' | 'sitemap' | 'other';
 
 /** One `key: value`. Its strings hold one byte a character, see {@link eachField}. */
 export interface Field {
