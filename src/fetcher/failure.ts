@@ -19,6 +19,9 @@ const CODES: Readonly<Record<string, CrawlErrorCode>> = {
 /** A certificate that is wrong today is wrong in a minute; OpenSSL names them so, Node adds `ERR_TLS_CERT_*`. */
 const CERTIFICATE = ['CERT', 'UNABLE_TO_', 'DEPTH_ZERO', 'SELF_SIGNED', 'HOSTNAME_MISMATCH', 'INVALID_CA', 'CRL_'];
 
+/** The other side is gone. */
+export const RESETS: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+
 const RETRYABLE: ReadonlySet<CrawlErrorCode> = new Set([
   'CRAWL_DNS_FAILED',
   'CRAWL_CONNECT_FAILED',
@@ -47,7 +50,7 @@ export function toFetchError(thrown: unknown, url: string, phase: Phase): CrawlE
   const inner = innerCrawlError(thrown);
   if (inner !== undefined) return withUrl(inner, url);
   const nodeCode = codeOf(thrown);
-  const code = classify(nodeCode, phase);
+  const code = classify(nodeCode, phase, url.startsWith('https:'));
   const certificate = code === 'CRAWL_TLS_FAILED' && isCertificate(nodeCode);
   return new CrawlError(code, `${WHAT[code] ?? 'Failed'}: ${describeThrown(thrown)} (${url})`, {
     cause: rootCause(thrown),
@@ -56,7 +59,7 @@ export function toFetchError(thrown: unknown, url: string, phase: Phase): CrawlE
   });
 }
 
-function classify(code: string, phase: Phase): CrawlErrorCode {
+function classify(code: string, phase: Phase, secure: boolean): CrawlErrorCode {
   const named = CODES[code];
   if (named !== undefined && !(named === 'CRAWL_CONNECT_TIMEOUT' && phase !== 'connect')) return named;
   if (code.startsWith('HPE_')) {
@@ -69,6 +72,8 @@ function classify(code: string, phase: Phase): CrawlErrorCode {
     return 'CRAWL_TLS_FAILED';
   }
   if (phase === 'body') return 'CRAWL_BODY_TRUNCATED';
+  // A connection that is not there yet can't be reset, but one without TLS can.
+  if (phase === 'connect' && secure && RESETS.has(code)) return 'CRAWL_TLS_FAILED';
   return phase === 'connect' ? 'CRAWL_CONNECT_FAILED' : 'CRAWL_CONNECTION_LOST';
 }
 

@@ -4,7 +4,7 @@ import got, { type ExtendOptions, type Got, type Request } from 'got';
 import { CrawlError } from '../errors.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../ports.ts';
 import { type Agents, createAgents } from './agents.ts';
-import { type Phase, toFetchError } from './failure.ts';
+import { type Phase, RESETS, toFetchError } from './failure.ts';
 import { toHeaders } from './headers.ts';
 
 /** A kept-alive socket may be closed by the server just when it is used again; then the request was never read. */
@@ -85,7 +85,10 @@ class Exchange {
     };
     stream.on('error', (error: Error) => {
       forget();
-      this.#stale = this.#phase === 'headers' && stream.reusedSocket === true && isReset(error);
+      this.#stale =
+        this.#phase === 'headers' &&
+        stream.reusedSocket === true &&
+        RESETS.has((error as NodeJS.ErrnoException).code ?? '');
       reject(toFetchError(error, url, this.#phase));
     });
     stream.once('close', forget);
@@ -169,11 +172,6 @@ function takeOver(request: ClientRequest, response: IncomingMessage, signal: Abo
   const onAbort = () => response.destroy(signal.reason);
   signal.addEventListener('abort', onAbort);
   response.once('close', () => signal.removeEventListener('abort', onAbort));
-}
-
-function isReset(error: Error): boolean {
-  const code = (error as NodeJS.ErrnoException).code;
-  return code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 function lateError(phase: 'connect' | 'headers', ms: number, url: string): CrawlError {
