@@ -17,7 +17,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isCrawlError } from '../src/errors.ts';
 import { fileNameFor, INDEX_NAME, PARTIAL_SUFFIX } from '../src/sink/files/file-name.ts';
-import { FileSink, type FileSinkOptions } from '../src/sink/files/file-sink.ts';
+import { FileSink, type FileSinkOptions } from '../src/sink/files/index.ts';
 import type { Page } from '../src/types.ts';
 import { canonicalizeUrl } from '../src/url.ts';
 
