@@ -49,6 +49,8 @@ interface LeaseEntry extends HeapNode, Taken {
 export class MemoryStore implements CrawlStore {
   #memory: QueueMemory = emptyMemory();
   readonly #hosts = new Map<string, Host>();
+  /** Links of a page are mostly of one host. */
+  #lastHost: Host | undefined;
   readonly #schedule = new Schedule();
   readonly #leases = new Map<number, LeaseEntry>();
   /** Leases by the moment they expire. */
@@ -215,6 +217,7 @@ export class MemoryStore implements CrawlStore {
     this.#closed = true;
     this.#schedule.clear();
     this.#hosts.clear();
+    this.#lastHost = undefined;
     this.#leases.clear();
     this.#expiry.clear();
     this.#seen.clear();
@@ -345,11 +348,13 @@ export class MemoryStore implements CrawlStore {
   }
 
   #host(name: string): Host {
+    if (this.#lastHost?.name === name) return this.#lastHost;
     let host = this.#hosts.get(name);
     if (host === undefined) {
       host = new Host(name);
       this.#hosts.set(name, host);
     }
+    this.#lastHost = host;
     return host;
   }
 }

@@ -5,10 +5,18 @@ import type { CrawlRequest } from '../../types.ts';
 const FETCHES = 10;
 
 interface Entry {
-  record: UrlRecord;
   /** Its turn in the ring; an older turn of the same key is void. */
   turn: number;
+  request: Pick<CrawlRequest, 'key' | 'url' | 'referrer'> & Partial<CrawlRequest>;
+  state: UrlRecord['state'];
+  leases: number;
+  nextDueAt: number | undefined;
+  /** What settlements and notes have told. */
+  told: Omit<RecordPatch, 'status' | 'error' | 'ms'> | undefined;
+  fetches: NonNullable<UrlRecord['fetches']>;
 }
+
+const NONE: Entry['fetches'] = [];
 
 /** What happened to the URLs that were touched last, for `explain`. */
 export class Records {
@@ -22,21 +30,23 @@ export class Records {
   }
 
   get(key: string): UrlRecord | undefined {
-    return this.#entries.get(key)?.record;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    const { request, state, leases, fetches, nextDueAt, told } = entry;
+    const { url, referrer: foundOn, source, depth, level } = request;
+    return { key, url, state, foundOn, source, depth, level, leases, fetches, nextDueAt, ...told };
   }
 
   /** Offered, or taken back from a lease that ran out. */
   queued(request: CrawlRequest): void {
-    if (this.#max === 0) return;
-    const known = this.#entries.get(request.key)?.record;
-    this.#put({ ...known, ...found(request), reason: undefined, state: 'queued' });
+    this.#put(request, 'queued');
   }
 
   leased(request: CrawlRequest): void {
-    if (this.#max === 0) return;
-    const known = this.#entries.get(request.key)?.record;
-    const leases = (known?.leases ?? 0) + 1;
-    this.#put({ ...known, ...found(request), state: 'leased', leases, nextDueAt: undefined });
+    const entry = this.#put(request, 'leased');
+    if (entry === undefined) return;
+    entry.leases++;
+    entry.nextDueAt = undefined;
   }
 
   /** Adds what a fetch showed; `at` is when it began. */
@@ -47,18 +57,19 @@ export class Records {
     at: number,
     nextDueAt: number | undefined,
   ): void {
-    if (this.#max === 0) return;
-    const known = this.#entries.get(request.key)?.record;
-    const { status, error, ms, ...rest } = patch;
-    const fetched = status !== undefined || error !== undefined || ms !== undefined;
-    const fetches = fetched ? [...(known?.fetches ?? []), { at, status, error, ms }].slice(-FETCHES) : known?.fetches;
-    this.#put({ ...known, ...found(request), ...rest, state, fetches, nextDueAt });
+    const entry = this.#put(request, state);
+    if (entry === undefined) return;
+    const { status, error, ms, ...told } = patch;
+    entry.nextDueAt = nextDueAt;
+    entry.told = { ...entry.told, ...told };
+    if (status === undefined && error === undefined && ms === undefined) return;
+    entry.fetches = [...entry.fetches, { at, status, error, ms }].slice(-FETCHES);
   }
 
   noted(key: string, note: RecordPatch & { readonly url: string; readonly foundOn?: string | undefined }): void {
-    if (this.#max === 0) return;
     const { url, foundOn, reason } = note;
-    this.#put({ key, url, state: 'skipped', reason, foundOn });
+    const entry = this.#put({ key, url, referrer: foundOn }, 'skipped');
+    if (entry !== undefined) entry.told = { reason };
   }
 
   clear(): void {
@@ -66,19 +77,23 @@ export class Records {
     this.#ring.length = 0;
   }
 
-  #put(record: UrlRecord): void {
+  #put(request: Entry['request'], state: Entry['state']): Entry | undefined {
+    if (this.#max === 0) return undefined;
+    const { key } = request;
     const turn = this.#turn++;
     const slot = turn % this.#max;
     const oldest = this.#ring[slot];
     if (oldest !== undefined && this.#entries.get(oldest)?.turn === turn - this.#max) this.#entries.delete(oldest);
-    this.#ring[slot] = record.key;
-    const entry = this.#entries.get(record.key);
-    if (entry === undefined) this.#entries.set(record.key, { record, turn });
-    else Object.assign(entry, { record, turn });
+    this.#ring[slot] = key;
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = { turn, request, state, leases: 0, nextDueAt: undefined, told: undefined, fetches: NONE };
+      this.#entries.set(key, entry);
+    } else {
+      entry.turn = turn;
+      entry.request = request;
+      entry.state = state;
+    }
+    return entry;
   }
-}
-
-function found(request: CrawlRequest): Pick<UrlRecord, 'key' | 'url' | 'foundOn' | 'source' | 'depth' | 'level'> {
-  const { key, url, referrer, source, depth, level } = request;
-  return { key, url, foundOn: referrer, source, depth, level };
 }

@@ -22,6 +22,8 @@ const OWN_REFERRER = 1 << 5;
 const SAME_SOURCE = 1 << 6;
 const OWN_SOURCE = 1 << 7;
 
+const MAX_PLAIN_DEPTH = 2 ** 50;
+
 /**
  * Requests as bytes and back. Host and level are known from the queue, the key is written only where it differs from
  * the URL, referrer and source only where they are not those of the record before, because the links of one page
@@ -136,8 +138,31 @@ function prefixLength(scheme: number, host: string): number {
 
 /** What has no place of its own in a record, as JSON; `undefined` for most requests. */
 function rareFields(request: CrawlRequest): string | undefined {
-  const { url, key, host, kind, depth, level, referrer, source, ...rare } = request;
-  const plainDepth = Number.isInteger(depth) && depth >= 0 && depth < 2 ** 51;
-  if (plainDepth && rare.attempts === 0 && Object.keys(rare).length === 1) return undefined;
-  return JSON.stringify({ ...rare, depth });
+  if (isPlain(request)) return undefined;
+  const { url, key, host, kind, level, referrer, source, ...rare } = request;
+  return JSON.stringify(rare);
+}
+
+function isPlain(request: CrawlRequest): boolean {
+  for (const name in request) {
+    switch (name) {
+      case 'url':
+      case 'key':
+      case 'host':
+      case 'kind':
+      case 'level':
+      case 'referrer':
+      case 'source':
+        break;
+      case 'depth':
+        if (!Number.isInteger(request.depth) || request.depth < 0 || request.depth > MAX_PLAIN_DEPTH) return false;
+        break;
+      case 'attempts':
+        if (request.attempts !== 0) return false;
+        break;
+      default:
+        if (request[name as keyof CrawlRequest] !== undefined) return false;
+    }
+  }
+  return true;
 }
