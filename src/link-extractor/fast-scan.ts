@@ -1,0 +1,382 @@
+import type { Collector } from './collector.ts';
+import { attribute, BANG, ENDS_NAME, GT, isLetter, isName, NameTable, QUESTION, SLASH } from './names.ts';
+import { hasText, type MarkupReader } from './reader.ts';
+
+const STYLE = attribute('style');
+
+/** What an element asks of the scan. */
+const KIND = {
+  /** Its attributes are read, that is all. */
+  read: 0,
+  anchor: 1,
+  /** Does not begin the body. */
+  head: 2,
+  /** Does not begin the body either; its content is text. */
+  title: 3,
+  style: 4,
+  script: 5,
+  noframes: 6,
+  /** Its content is text. */
+  text: 7,
+  plaintext: 8,
+  template: 9,
+  select: 10,
+  foreign: 11,
+  frameset: 12,
+  /** Counts only within a frameset. */
+  frame: 13,
+  form: 14,
+} as const;
+
+const KINDS: Readonly<Record<string, number>> = {
+  a: KIND.anchor,
+  base: KIND.head,
+  basefont: KIND.head,
+  bgsound: KIND.head,
+  head: KIND.head,
+  html: KIND.head,
+  link: KIND.head,
+  meta: KIND.head,
+  noscript: KIND.head,
+  title: KIND.title,
+  style: KIND.style,
+  script: KIND.script,
+  noframes: KIND.noframes,
+  textarea: KIND.text,
+  xmp: KIND.text,
+  iframe: KIND.text,
+  noembed: KIND.text,
+  plaintext: KIND.plaintext,
+  template: KIND.template,
+  select: KIND.select,
+  svg: KIND.foreign,
+  math: KIND.foreign,
+  frameset: KIND.frameset,
+  frame: KIND.frame,
+  form: KIND.form,
+};
+
+/** Answers of the parts of the scan besides a position. */
+const END_OF_TEXT = -1;
+const NEEDS_TREE = -2;
+
+/** Start tags that end SVG and MathML wherever they stand. */
+const BREAKOUTS = new NameTable(
+  (
+    'b big blockquote body br center code dd div dl dt em embed font h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta ' +
+    'nobr ol p pre ruby s small span strong strike sub sup table tt u ul var'
+  ).split(' '),
+);
+/** Elements of SVG and MathML whose content may be HTML again. */
+const INTEGRATION_POINTS = new NameTable([
+  'annotation-xml',
+  'desc',
+  'foreignobject',
+  'mi',
+  'mn',
+  'mo',
+  'ms',
+  'mtext',
+  'title',
+]);
+/** In a template only these matter; behind `template` those after which its end can be told by the tree builder alone. */
+const TEMPLATE_TAGS = [
+  ...['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes'],
+  ...['template', 'col', 'select', 'svg', 'math', 'plaintext', 'frameset'],
+];
+const TEMPLATE_TABLE = new NameTable(TEMPLATE_TAGS);
+const TEMPLATE = TEMPLATE_TABLE.idOf('template');
+/** All that a `<select>` should hold. */
+const SELECT_TABLE = new NameTable(['option', 'optgroup', 'hr']);
+
+/**
+ * Finds the references of a document in one pass, by tags alone. For nearly all markup, right or wrong, what the tree
+ * builder makes of it changes no link: this scan handles those contexts that do, as long as they are as they should be.
+ */
+export class FastScan {
+  readonly #reader: MarkupReader;
+  readonly #collector: Collector;
+  readonly #kinds: Uint8Array;
+  /** Whether the body has begun, as far as known. */
+  #inBody = false;
+  #formIsOpen = false;
+  // Of the tag whose name was read last.
+  #nameEnd = 0;
+  #hash = 0;
+
+  constructor(reader: MarkupReader, collector: Collector) {
+    this.#reader = reader;
+    this.#collector = collector;
+    this.#kinds = kindsOf(collector);
+  }
+
+  /** @returns Whether that was all; `false` where only the tree builder can tell what counts. */
+  run(): boolean {
+    const reader = this.#reader;
+    const collector = this.#collector;
+    const { html, lastGt } = reader;
+    const { tags } = collector.rules;
+    const { readsStyle } = collector;
+    const kinds = this.#kinds;
+    let at = 0;
+    while (at >= 0) {
+      const lt = html.indexOf('<', at);
+      if (lt < 0 || lt >= lastGt) break;
+      if (!this.#inBody && hasText(html, at, lt)) this.#inBody = true;
+      let p = lt + 1;
+      let code = html.charCodeAt(p);
+      if (isLetter(code)) {
+        let hash = code | 32;
+        code = html.charCodeAt(++p);
+        while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) {
+          hash = (Math.imul(hash, 31) + (code | 32)) | 0;
+          code = html.charCodeAt(++p);
+        }
+        const id = tags.find(html, lt + 1, p, hash);
+        if (id === 0) {
+          this.#inBody = true;
+          if (code === GT) at = p + 1;
+          else if (readsStyle) at = this.#otherTag(lt, p);
+          else at = reader.skipAttributes(p);
+        } else {
+          at = code === GT && kinds[id] === KIND.read ? this.#plainTag(p) : this.#tag(id, kinds[id] as number, lt, p);
+        }
+      } else if (code === SLASH) {
+        at = this.#endTag(lt);
+      } else if (code === BANG || code === QUESTION) {
+        at = reader.endOfDeclaration(lt);
+      } else {
+        this.#inBody = true;
+        at = p;
+      }
+    }
+    return at !== NEEDS_TREE;
+  }
+
+  #plainTag(nameEnd: number): number {
+    this.#inBody = true;
+    return nameEnd + 1;
+  }
+
+  #otherTag(lt: number, nameEnd: number): number {
+    const end = this.#reader.readAttributes(nameEnd);
+    if (end >= 0 && this.#reader.has(STYLE)) {
+      this.#collector.styleAttribute(this.#reader.html.slice(lt + 1, nameEnd).toLowerCase());
+    }
+    return end;
+  }
+
+  /** A tag with a name of interest; returns where its element's content, if that is text, or the tag itself ends. */
+  #tag(id: number, kind: number, lt: number, nameEnd: number): number {
+    const reader = this.#reader;
+    const collector = this.#collector;
+    if (kind < KIND.head || (kind > KIND.noframes && kind !== KIND.template)) this.#inBody = true;
+    const end = reader.readAttributes(nameEnd);
+    if (end < 0 || kind === KIND.frame) return end;
+    if (kind === KIND.anchor) {
+      collector.anchor(lt, end);
+      if (collector.readsStyle && reader.has(STYLE)) collector.styleAttribute('a');
+      return end;
+    }
+    if (kind === KIND.frameset) return NEEDS_TREE;
+    if (kind === KIND.foreign) return this.#foreign(lt, nameEnd, end);
+    if (kind === KIND.form) {
+      if (this.#formIsOpen) return end;
+      this.#formIsOpen = true;
+    }
+    const { count } = collector.references;
+    collector.element(id, !this.#inBody);
+    if (collector.references.count > count && collector.rules.mayBeDropped[id]) return NEEDS_TREE;
+    return kind < KIND.title ? end : this.#content(kind, collector.rules.names[id] as string, end);
+  }
+
+  #content(kind: number, name: string, at: number): number {
+    const reader = this.#reader;
+    if (kind === KIND.template) return this.#template(at);
+    if (kind === KIND.select) return this.#select(at);
+    if (kind === KIND.plaintext) return END_OF_TEXT;
+    if (kind === KIND.form) return at;
+    const close = kind === KIND.script ? reader.endOfScript(at) : reader.endOfText(at, name);
+    const end = close < 0 ? reader.html.length : close;
+    if (kind === KIND.title) this.#collector.title(at, end);
+    else if (kind === KIND.style) this.#collector.styleSheet(at, end);
+    return close < 0 ? END_OF_TEXT : this.#skipAttributes(close + 2 + name.length);
+  }
+
+  #endTag(lt: number): number {
+    const { html } = this.#reader;
+    const start = lt + 2;
+    if (!isLetter(html.charCodeAt(start))) return html.indexOf('>', start) + 1;
+    let p = start + 1;
+    let code = html.charCodeAt(p);
+    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = html.charCodeAt(++p);
+    const length = p - start;
+    if (length === 1) {
+      if (isName(html, start, p, 'a')) this.#collector.references.closeText(lt);
+    } else if (length === 4) {
+      if (this.#formIsOpen && isName(html, start, p, 'form')) {
+        this.#formIsOpen = false;
+        this.#collector.formIsGet = false;
+      } else if (!this.#inBody) this.#inBody = isName(html, start, p, 'body') || isName(html, start, p, 'html');
+    } else if (length === 2 && !this.#inBody) this.#inBody = isName(html, start, p, 'br');
+    return code === GT ? p + 1 : this.#reader.skipAttributes(p);
+  }
+
+  /** From behind the start tag of a template to behind its end tag: nothing in it counts. */
+  #template(at: number): number {
+    const { html } = this.#reader;
+    for (let depth = 1; depth > 0; ) {
+      const lt = this.#nextTag(at);
+      if (lt < 0) return END_OF_TEXT;
+      const isEnd = html.charCodeAt(lt + 1) === SLASH;
+      const start = isEnd ? lt + 2 : lt + 1;
+      this.#readName(start);
+      const id = TEMPLATE_TABLE.find(html, start, this.#nameEnd, this.#hash);
+      if (id > TEMPLATE && !isEnd) return NEEDS_TREE;
+      if (id === TEMPLATE) depth += isEnd ? -1 : 1;
+      at = this.#reader.skipAttributes(this.#nameEnd);
+      if (at < 0) return at;
+      if (!isEnd && id > 0 && id < TEMPLATE) {
+        const name = TEMPLATE_TAGS[id - 1] as string;
+        const close = name === 'script' ? this.#reader.endOfScript(at) : this.#reader.endOfText(at, name);
+        if (close < 0) return END_OF_TEXT;
+        at = this.#skipAttributes(close + 2 + name.length);
+        if (at < 0) return at;
+      }
+    }
+    return at;
+  }
+
+  /** From behind the start tag of a list of options to behind its end tag. */
+  #select(at: number): number {
+    const reader = this.#reader;
+    const { html } = reader;
+    for (;;) {
+      const lt = this.#nextTag(at);
+      if (lt < 0) return END_OF_TEXT;
+      const isEnd = html.charCodeAt(lt + 1) === SLASH;
+      const start = isEnd ? lt + 2 : lt + 1;
+      this.#readName(start);
+      const nameEnd = this.#nameEnd;
+      if (isEnd && isName(html, start, nameEnd, 'select')) return reader.skipAttributes(nameEnd);
+      if (SELECT_TABLE.find(html, start, nameEnd, this.#hash) === 0) return NEEDS_TREE;
+      at = !isEnd && this.#collector.readsStyle ? this.#otherTag(lt, nameEnd) : reader.skipAttributes(nameEnd);
+      if (at < 0) return at;
+    }
+  }
+
+  /** An element of SVG or MathML, to behind its end tag. */
+  #foreign(lt: number, nameEnd: number, at: number): number {
+    const reader = this.#reader;
+    const { html } = reader;
+    const isSvg = isName(html, lt + 1, nameEnd, 'svg');
+    this.#foreignElement(isSvg, lt, nameEnd, at);
+    if (reader.selfClosing) return at;
+    // Where the names of the open elements begin and end.
+    const open = [lt + 1, nameEnd];
+    while (open.length > 0) {
+      const next = this.#nextTag(at, true);
+      if (next < 0) return END_OF_TEXT;
+      const isEnd = html.charCodeAt(next + 1) === SLASH;
+      const start = isEnd ? next + 2 : next + 1;
+      this.#readName(start);
+      const end = this.#nameEnd;
+      if (isEnd) {
+        if (!sameName(html, start, end, open.at(-2) as number, open.at(-1) as number)) return NEEDS_TREE;
+        open.length -= 2;
+        if (isName(html, start, end, 'a')) this.#collector.references.closeText(next);
+        at = reader.skipAttributes(end);
+      } else {
+        if (BREAKOUTS.find(html, start, end, this.#hash) !== 0) return NEEDS_TREE;
+        const isPoint = INTEGRATION_POINTS.find(html, start, end, this.#hash) !== 0;
+        at = reader.readAttributes(end);
+        if (at < 0) return at;
+        this.#foreignElement(isSvg, next, end, at);
+        if (reader.selfClosing) continue;
+        if (isPoint) at = this.#textOnly(start, end, at);
+        else open.push(start, end);
+      }
+      if (at < 0) return at;
+    }
+    return at;
+  }
+
+  /** Passes over an element that holds nothing but text. */
+  #textOnly(start: number, end: number, at: number): number {
+    const { html, lastGt } = this.#reader;
+    const lt = html.indexOf('<', at);
+    if (lt < 0 || lt >= lastGt) return END_OF_TEXT;
+    if (html.charCodeAt(lt + 1) !== SLASH || !isLetter(html.charCodeAt(lt + 2))) return NEEDS_TREE;
+    this.#readName(lt + 2);
+    if (!sameName(html, lt + 2, this.#nameEnd, start, end)) return NEEDS_TREE;
+    return this.#reader.skipAttributes(this.#nameEnd);
+  }
+
+  #foreignElement(isSvg: boolean, lt: number, nameEnd: number, end: number): void {
+    if (!this.#reader.hasForeignReference()) return;
+    const name = this.#reader.html.slice(lt + 1, nameEnd).toLowerCase();
+    this.#collector.foreignElement(name, isSvg, lt, end);
+  }
+
+  /** Where the next tag begins, or -1; passes over what is no tag. */
+  #nextTag(at: number, inForeign = false): number {
+    const { html, lastGt } = this.#reader;
+    while (at >= 0) {
+      const lt = html.indexOf('<', at);
+      if (lt < 0 || lt >= lastGt) return -1;
+      const code = html.charCodeAt(lt + 1);
+      if (isLetter(code)) return lt;
+      if (code === SLASH) {
+        if (isLetter(html.charCodeAt(lt + 2))) return lt;
+        at = html.indexOf('>', lt + 2) + 1;
+      } else if (inForeign && html.startsWith(CDATA, lt)) at = this.#reader.endOfCdata(lt);
+      else if (code === BANG || code === QUESTION) at = this.#reader.endOfDeclaration(lt);
+      else at = lt + 1;
+    }
+    return -1;
+  }
+
+  #readName(start: number): void {
+    const { html } = this.#reader;
+    let hash = html.charCodeAt(start) | 32;
+    let p = start + 1;
+    let code = html.charCodeAt(p);
+    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) {
+      hash = (Math.imul(hash, 31) + (code | 32)) | 0;
+      code = html.charCodeAt(++p);
+    }
+    this.#hash = hash;
+    this.#nameEnd = p;
+  }
+
+  #skipAttributes(at: number): number {
+    return at > this.#reader.lastGt ? END_OF_TEXT : this.#reader.skipAttributes(at);
+  }
+}
+
+const CDATA = '<![CDATA[';
+
+/** Whether one name stands in both places, in any case. */
+function sameName(html: string, start: number, end: number, otherStart: number, otherEnd: number): boolean {
+  if (end - start !== otherEnd - otherStart) return false;
+  for (let at = 0; at < end - start; at++) {
+    const code = html.charCodeAt(start + at);
+    const other = html.charCodeAt(otherStart + at);
+    if (code !== other && (code ^ other) !== 32) return false;
+    if (code !== other && !isLetter(code)) return false;
+  }
+  return true;
+}
+
+const kindsByRules = new WeakMap<object, Uint8Array>();
+
+/** What each element of a profile asks of the scan, by its number. */
+function kindsOf(collector: Collector): Uint8Array {
+  const { rules } = collector;
+  let kinds = kindsByRules.get(rules);
+  if (kinds === undefined) {
+    kinds = Uint8Array.from(rules.names, (name) => (Object.hasOwn(KINDS, name) ? (KINDS[name] as number) : KIND.read));
+    kindsByRules.set(rules, kinds);
+  }
+  return kinds;
+}

@@ -1,0 +1,255 @@
+import type { Collector } from './collector.ts';
+import { decodeAttribute, decodeText } from './entities.ts';
+import { attribute, BANG, ENDS_NAME, EQUALS, GT, hashStep, isLetter, isSpace, QUESTION, SLASH } from './names.ts';
+import { hasText, type MarkupReader } from './reader.ts';
+import type { ReferencesMark } from './references.ts';
+import { TreeBuilder } from './tree/builder.ts';
+import { HTML, SVG } from './tree/elements.ts';
+import type { StartTag, TextRun, TreeState } from './tree/state.ts';
+
+const CDATA = '<![CDATA[';
+const TEXT_ELEMENTS: ReadonlySet<string> = new Set([
+  ...['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'],
+]);
+const READ_ATTRIBUTES: Readonly<Record<'type' | 'encoding' | 'color' | 'face' | 'size', number>> = {
+  type: attribute('type'),
+  encoding: attribute('encoding'),
+  color: attribute('color'),
+  face: attribute('face'),
+  size: attribute('size'),
+};
+
+/** Steps per character that the tree builder's searches may take, and those it may take anyway. */
+const STEPS_PER_CHARACTER = 8;
+const FREE_STEPS = 100_000;
+
+/**
+ * Finds the references of a document by way of the tree builder: slower than `FastScan`, and right where that gives up.
+ */
+export class TreeScan implements StartTag {
+  name = '';
+  readonly #reader: MarkupReader;
+  readonly #collector: Collector;
+  readonly #builder: TreeBuilder;
+  readonly #state: TreeState;
+  readonly #hasNul: boolean;
+  readonly #names = new Map<string, string>();
+  #nameEnd = 0;
+  #hash = 0;
+  /** What had been found when the body began. */
+  #beforeBody: ReferencesMark | undefined;
+
+  constructor(reader: MarkupReader, collector: Collector) {
+    this.#reader = reader;
+    this.#collector = collector;
+    this.#builder = new TreeBuilder(reader.html.length * STEPS_PER_CHARACTER + FREE_STEPS);
+    this.#state = this.#builder.state;
+    this.#hasNul = reader.html.includes('\0');
+  }
+
+  run(): void {
+    const { html, lastGt } = this.#reader;
+    let textStart = 0;
+    for (let at = 0; at >= 0; ) {
+      const lt = html.indexOf('<', at);
+      if (lt < 0 || lt >= lastGt) return;
+      const code = html.charCodeAt(lt + 1);
+      if (!isLetter(code) && code !== SLASH && code !== BANG && code !== QUESTION) {
+        at = lt + 1;
+        continue;
+      }
+      this.#text(textStart, lt);
+      at = this.#markup(lt, code);
+      textStart = at;
+    }
+  }
+
+  #markup(lt: number, code: number): number {
+    const { html } = this.#reader;
+    if (isLetter(code)) return this.#startTag(lt);
+    if (code === SLASH) {
+      if (isLetter(html.charCodeAt(lt + 2))) return this.#endTag(lt);
+      return html.indexOf('>', lt + 2) + 1;
+    }
+    if (this.#builder.inForeign && html.startsWith(CDATA, lt)) {
+      const end = this.#reader.endOfCdata(lt);
+      if (end > lt + CDATA.length + 3) this.#builder.text(runOf(html, lt + CDATA.length, end - 3, this.#hasNul));
+      return end;
+    }
+    const end = this.#reader.endOfDeclaration(lt);
+    if (end > 0 && html.slice(lt + 2, lt + 9).toLowerCase() === 'doctype') {
+      this.#builder.doctype(asksForQuirks(html.slice(lt + 9, end - 1)));
+    }
+    return end;
+  }
+
+  #text(start: number, end: number): void {
+    if (start >= end) return;
+    this.#builder.text(runOf(this.#reader.html, start, end, this.#hasNul));
+    this.#noteBody();
+  }
+
+  #startTag(lt: number): number {
+    const reader = this.#reader;
+    this.#readName(lt + 1);
+    const nameEnd = this.#nameEnd;
+    const end = reader.readAttributes(nameEnd);
+    if (end < 0) return end;
+    this.#builder.start(this);
+    this.#noteBody();
+    const state = this.#state;
+    if (state.droppedBody && this.#beforeBody !== undefined) this.#collector.references.rewind(this.#beforeBody);
+    const name = state.insertedName === '' ? state.adoptedBy : state.insertedName;
+    if (name === '') return end;
+    const counts = state.insertedName === '' || state.insertedCounts;
+    if (counts) this.#collect(name, lt, end);
+    const holdsText = state.insertedNamespace === HTML && state.insertedName !== '' && TEXT_ELEMENTS.has(name);
+    return holdsText ? this.#content(name, end, counts) : end;
+  }
+
+  #collect(name: string, lt: number, end: number): void {
+    const collector = this.#collector;
+    const state = this.#state;
+    if (state.insertedName !== '' && state.insertedNamespace !== HTML) {
+      collector.foreignElement(name, state.insertedNamespace === SVG, lt, end);
+      return;
+    }
+    const id = collector.rules.tags.find(name, 0, name.length, name === this.name ? this.#hash : hashOf(name));
+    if (name === 'a') collector.anchor(lt, end);
+    else if (id !== 0) {
+      collector.element(id, !state.hasBody);
+      return;
+    }
+    if (collector.readsStyle && this.#reader.hasStyle()) collector.styleAttribute(name);
+  }
+
+  /** Passes over the content of an element that holds only text. */
+  #content(name: string, at: number, counts: boolean): number {
+    if (name === 'plaintext') return -1;
+    const reader = this.#reader;
+    const close = name === 'script' ? reader.endOfScript(at) : reader.endOfText(at, name);
+    const end = close < 0 ? reader.html.length : close;
+    if (counts && name === 'title') this.#collector.title(at, end);
+    else if (counts && name === 'style') this.#collector.styleSheet(at, end);
+    const next = close + 2 + name.length;
+    return close < 0 || next > reader.lastGt ? -1 : reader.skipAttributes(next);
+  }
+
+  #endTag(lt: number): number {
+    this.#readName(lt + 2);
+    const end = this.#reader.skipAttributes(this.#nameEnd);
+    if (end < 0) return end;
+    if (this.name === 'a') this.#collector.references.closeText(lt);
+    this.#builder.end(this.name);
+    this.#noteBody();
+    if (this.#state.form === undefined) this.#collector.formIsGet = false;
+    return end;
+  }
+
+  #noteBody(): void {
+    if (this.#beforeBody === undefined && this.#state.hasBody) this.#beforeBody = this.#collector.references.mark();
+  }
+
+  #readName(start: number): void {
+    const { html } = this.#reader;
+    let hash = html.charCodeAt(start) | 32;
+    let at = start + 1;
+    let code = html.charCodeAt(at);
+    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) {
+      hash = hashStep(hash, code);
+      code = html.charCodeAt(++at);
+    }
+    this.#hash = hash;
+    this.#nameEnd = at;
+    const written = html.slice(start, at);
+    let name = this.#names.get(written);
+    if (name === undefined) {
+      name = asciiLowerCase(written).replaceAll('\0', '\uFFFD');
+      this.#names.set(written, name);
+    }
+    this.name = name;
+  }
+
+  get selfClosing(): boolean {
+    return this.#reader.selfClosing;
+  }
+
+  attribute(name: keyof typeof READ_ATTRIBUTES): string | undefined {
+    const id = READ_ATTRIBUTES[name];
+    return this.#reader.has(id) ? this.#reader.value(id) : undefined;
+  }
+
+  signature(): string {
+    return signatureOf(this.#reader.html, this.#nameEnd);
+  }
+}
+
+function hashOf(name: string): number {
+  let hash = name.charCodeAt(0) | 32;
+  for (let at = 1; at < name.length; at++) hash = hashStep(hash, name.charCodeAt(at));
+  return hash;
+}
+
+function asciiLowerCase(text: string): string {
+  return /[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase()) : text;
+}
+
+/** What stands from `start` to `end`, by kinds of characters. */
+function runOf(html: string, start: number, end: number, mayHoldNul: boolean): TextRun {
+  if (!hasText(html, start, end)) return SPACE_ONLY;
+  const raw = html.slice(start, end);
+  // References to white space are white space.
+  const text = raw.includes('&') && /^(?:[\t\n\f\r \0]|&[^;&]*;?)*$/.test(raw) ? decodeText(raw) : raw;
+  const nul = mayHoldNul && raw.includes('\0');
+  const rest = nul ? text.replace(/[\0\uFFFD]+/g, '') : text;
+  return { space: isSpace(text.charCodeAt(0)), nul, other: hasText(rest, 0, rest.length) };
+}
+
+const SPACE_ONLY: TextRun = { space: true, nul: false, other: false };
+
+/** The attributes of a tag, the first of each name, sorted: equal for equal ones. */
+function signatureOf(html: string, nameEnd: number): string {
+  const found = new Map<string, string>();
+  for (let at = nameEnd; ; ) {
+    let code = html.charCodeAt(at);
+    while (code === SLASH || isSpace(code)) code = html.charCodeAt(++at);
+    if (code === GT) break;
+    const start = at;
+    code = html.charCodeAt(++at);
+    while (code > GT || ENDS_NAME[code] === 0) code = html.charCodeAt(++at);
+    const name = asciiLowerCase(html.slice(start, at));
+    while (isSpace(code)) code = html.charCodeAt(++at);
+    let value = '';
+    if (code === EQUALS) {
+      code = html.charCodeAt(++at);
+      while (isSpace(code)) code = html.charCodeAt(++at);
+      const quoted = code === 34 || code === 39;
+      const from = quoted ? at + 1 : at;
+      if (quoted) at = html.indexOf(html[at] as string, from);
+      else while (code !== GT && !isSpace(code)) code = html.charCodeAt(++at);
+      value = decodeAttribute(html.slice(from, at)).replace(/\r\n?/g, '\n');
+      if (quoted) at++;
+    }
+    if (!found.has(name)) found.set(name, value);
+  }
+  if (found.size === 0) return '';
+  return [...found]
+    .map(([name, value]) => `${name}\0${value}`)
+    .sort()
+    .join('\0\0');
+}
+
+/** Whether what a document type declares makes browsers treat the page as of old, so that tables may stand in paragraphs. */
+function asksForQuirks(declaration: string): boolean {
+  const text = declaration.trim().toLowerCase();
+  if (!/^html(?=[\s]|$)/.test(text)) return true;
+  const identifier = /^html\s+public\s*["']([^"']*)/.exec(text)?.[1];
+  if (identifier === undefined) return false;
+  if (/^-\/\/w3c\/\/dtd html 4\.01 (?:transitional|frameset)\/\//.test(identifier)) {
+    return !/^html\s+public\s*(?:"[^"]*"|'[^']*')\s*["']/.test(text);
+  }
+  return (
+    !/^(?:-\/\/w3c\/\/dtd (?:html 4\.01|xhtml 1\.|html 4\.0 strict|html 4\.0\/\/|xhtml)|iso)/.test(identifier) ||
+    identifier === ''
+  );
+}

@@ -1,0 +1,228 @@
+/** Namespaces. */
+export const HTML = 0;
+export const SVG = 1;
+export const MATHML = 2;
+
+/** What the algorithms of the tree builder ask of an element, as bits. */
+export const IS = {
+  special: 1,
+  /** Ends the search for an element "in scope". */
+  scope: 2,
+  listScope: 4,
+  buttonScope: 8,
+  tableScope: 16,
+  /** Closed by "generate implied end tags". */
+  implied: 32,
+  /** Closed by "generate all implied end tags thoroughly". */
+  impliedAll: 64,
+  formatting: 128,
+  /** Ends the search for a list item to close. */
+  itemBoundary: 256,
+  /** HTML within foreign content. */
+  htmlPoint: 512,
+  /** HTML within foreign content, but for `mglyph` and `malignmark`. */
+  textPoint: 1024,
+} as const;
+
+/** An open element: all that is known of one, since no tree is kept. */
+export interface OpenElement {
+  readonly name: string;
+  readonly namespace: number;
+  readonly bits: number;
+  /** Of formatting elements: their attributes in a form that can be compared. */
+  readonly signature: string;
+  /** Whether it is on the stack of open elements. */
+  open: boolean;
+}
+
+const words = (list: string): string[] => list.split(' ');
+
+const HTML_BITS = new Map<string, number>();
+const SVG_BITS = new Map<string, number>();
+const MATHML_BITS = new Map<string, number>();
+
+function mark(bits: Map<string, number>, bit: number, names: string): void {
+  for (const name of words(names)) bits.set(name, (bits.get(name) ?? 0) | bit);
+}
+
+const SPECIAL =
+  'address applet area article aside base basefont bgsound blockquote body br button caption center col colgroup dd ' +
+  'details dir div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header ' +
+  'hgroup hr html iframe img input li link listing main marquee menu meta nav noembed noframes noscript object ol p ' +
+  'param plaintext pre script section select source style summary table tbody td template textarea tfoot th thead ' +
+  'title tr track ul wbr xmp';
+mark(HTML_BITS, IS.special, SPECIAL);
+for (const name of words(SPECIAL)) {
+  if (name !== 'address' && name !== 'div' && name !== 'p') mark(HTML_BITS, IS.itemBoundary, name);
+}
+mark(HTML_BITS, IS.scope, 'applet caption html marquee object table td template th');
+mark(HTML_BITS, IS.listScope, 'ol ul');
+mark(HTML_BITS, IS.buttonScope, 'button');
+mark(HTML_BITS, IS.tableScope, 'html table');
+mark(HTML_BITS, IS.implied, 'dd dt li optgroup option p rb rp rt rtc');
+mark(HTML_BITS, IS.impliedAll, 'dd dt li optgroup option p rb rp rt rtc caption colgroup tbody td tfoot th thead tr');
+mark(HTML_BITS, IS.formatting, 'a b big code em font i nobr s small strike strong tt u');
+const POINTS = IS.special | IS.itemBoundary | IS.scope;
+mark(SVG_BITS, POINTS | IS.htmlPoint, 'desc foreignobject title');
+mark(MATHML_BITS, POINTS | IS.textPoint, 'mi mn mo ms mtext');
+mark(MATHML_BITS, POINTS, 'annotation-xml');
+
+/** What is known of all elements of one name. */
+export function bitsOf(name: string, namespace: number): number {
+  const bits = namespace === HTML ? HTML_BITS : namespace === SVG ? SVG_BITS : MATHML_BITS;
+  return bits.get(name) ?? 0;
+}
+
+/** The stack of open elements (HTML Standard, 13.2.4.2). */
+export class OpenElements {
+  readonly items: OpenElement[] = [];
+  /** How many templates are open. */
+  templates = 0;
+  /**
+   * Steps that searches may still take. Right markup needs few; where hostile markup has used them up, searches look no
+   * further than {@link NEAR} elements, which keeps the time in proportion to the text.
+   */
+  budget: number;
+
+  constructor(budget: number) {
+    this.budget = budget;
+  }
+
+  get current(): OpenElement {
+    return this.items[this.items.length - 1] as OpenElement;
+  }
+
+  push(element: OpenElement): void {
+    element.open = true;
+    this.items.push(element);
+    if (isTemplate(element)) this.templates++;
+  }
+
+  pop(): void {
+    const element = this.items.pop() as OpenElement;
+    element.open = false;
+    if (isTemplate(element)) this.templates--;
+  }
+
+  /** Whether the current element is an HTML element of this name. */
+  isCurrent(name: string): boolean {
+    const { current } = this;
+    return current.namespace === HTML && current.name === name;
+  }
+
+  /** The same by name alone, in any namespace. */
+  isCurrentNamed(name: string): boolean {
+    return this.current.name === name;
+  }
+
+  shorten(length: number): void {
+    while (this.items.length > length) this.pop();
+  }
+
+  popThrough(...names: readonly string[]): void {
+    let done = false;
+    while (!done && this.items.length > 1) {
+      const { current } = this;
+      done = current.namespace === HTML && names.includes(current.name);
+      this.pop();
+    }
+  }
+
+  /** Takes an element out, wherever it is. */
+  remove(element: OpenElement): void {
+    if (element === this.current) {
+      this.pop();
+      return;
+    }
+    const at = this.indexOf(element);
+    if (at < 0) return;
+    this.budget -= this.items.length - at;
+    this.items.splice(at, 1);
+    element.open = false;
+    if (isTemplate(element)) this.templates--;
+  }
+
+  /** Where an element is, or -1. */
+  indexOf(element: OpenElement): number {
+    if (!element.open) return -1;
+    const lowest = this.#lowest();
+    for (let at = this.items.length - 1; at >= lowest; at--) {
+      if (this.items[at] === element) return this.#spend(at);
+    }
+    return this.#spend(-1, lowest);
+  }
+
+  /** The topmost HTML element with one of these names, or -1. */
+  topmost(...names: readonly string[]): number {
+    const lowest = this.#lowest();
+    for (let at = this.items.length - 1; at >= lowest; at--) {
+      const element = this.items[at] as OpenElement;
+      if (element.namespace === HTML && names.includes(element.name)) return this.#spend(at);
+    }
+    return this.#spend(-1, lowest);
+  }
+
+  /** Whether an HTML element of this name is open, with nothing that ends the search above it. */
+  inScope(name: string, ends: number = IS.scope): boolean {
+    return this.findInScope((element) => element.name === name, ends);
+  }
+
+  findInScope(wanted: (element: OpenElement) => boolean, ends: number = IS.scope): boolean {
+    const lowest = this.#lowest();
+    for (let at = this.items.length - 1; at >= lowest; at--) {
+      const element = this.items[at] as OpenElement;
+      if (element.namespace === HTML && wanted(element)) return this.#spend(at) >= 0;
+      if ((element.bits & ends) !== 0) return this.#spend(-1, at) >= 0;
+    }
+    return this.#spend(-1, lowest) >= 0;
+  }
+
+  inButtonScope(name: string): boolean {
+    return this.inScope(name, IS.scope | IS.buttonScope);
+  }
+
+  inTableScope(...names: readonly string[]): boolean {
+    return this.findInScope((element) => names.includes(element.name), IS.tableScope);
+  }
+
+  /** Whether an element with one of these bits is open above a place. */
+  hasAbove(at: number, bits: number): boolean {
+    for (let above = this.items.length - 1; above > at; above--) {
+      if (((this.items[above] as OpenElement).bits & bits) !== 0) return this.#spend(0, above) >= 0;
+    }
+    return this.#spend(-1, at) >= 0;
+  }
+
+  /** "Generate implied end tags", but for elements of one name. */
+  closeImplied(bit: number, except?: string): void {
+    while (this.items.length > 0) {
+      const { current } = this;
+      if (current.namespace !== HTML || (current.bits & bit) === 0 || current.name === except) return;
+      this.pop();
+    }
+  }
+
+  /** Pops until an HTML element with one of these names, or a template or the root, is current. */
+  clearTo(...names: readonly string[]): void {
+    while (this.items.length > 1) {
+      const { current } = this;
+      if (current.namespace === HTML && (names.includes(current.name) || current.name === 'template')) return;
+      this.pop();
+    }
+  }
+
+  #lowest(): number {
+    return this.budget > 0 ? 0 : Math.max(0, this.items.length - NEAR);
+  }
+
+  #spend(answer: number, reached: number = answer): number {
+    this.budget -= this.items.length - Math.max(0, reached);
+    return answer;
+  }
+}
+
+const NEAR = 64;
+
+function isTemplate(element: OpenElement): boolean {
+  return element.namespace === HTML && element.name === 'template';
+}

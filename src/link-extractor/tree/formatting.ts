@@ -1,0 +1,175 @@
+import { bitsOf, HTML, IS, type OpenElement, type OpenElements } from './elements.ts';
+
+const MOST_OUTER_LOOPS = 8;
+const MOST_INNER_LOOPS = 3;
+/** Noah's Ark: of equal elements behind the last marker only so many are kept. */
+const MOST_EQUAL = 3;
+
+/** The list of active formatting elements (HTML Standard, 13.2.4.3), and what is done with it to the stack. */
+export class FormattingElements {
+  /** `undefined` is a marker. */
+  #entries: (OpenElement | undefined)[] = [];
+  readonly #stack: OpenElements;
+
+  constructor(stack: OpenElements) {
+    this.#stack = stack;
+  }
+
+  push(element: OpenElement): void {
+    let equal = 0;
+    let oldest = 0;
+    const lowest = this.#lowest();
+    let at = this.#entries.length - 1;
+    for (; at >= lowest; at--) {
+      const entry = this.#entries[at];
+      if (entry === undefined) break;
+      if (entry.name !== element.name || entry.signature !== element.signature) continue;
+      equal++;
+      oldest = at;
+    }
+    this.#stack.budget -= this.#entries.length - at;
+    if (equal >= MOST_EQUAL) this.#entries.splice(oldest, 1);
+    this.#entries.push(element);
+  }
+
+  mark(): void {
+    this.#entries.push(undefined);
+  }
+
+  clearToMarker(): void {
+    this.#entries.length = Math.max(0, this.#entries.lastIndexOf(undefined));
+  }
+
+  remove(element: OpenElement): void {
+    const at = this.#indexOf(element);
+    if (at >= 0) this.#entries.splice(at, 1);
+  }
+
+  /** The last element with this name behind the last marker. */
+  last(name: string): OpenElement | undefined {
+    const lowest = this.#lowest();
+    for (let at = this.#entries.length - 1; at >= lowest; at--) {
+      const entry = this.#entries[at];
+      if (entry === undefined) return undefined;
+      this.#stack.budget--;
+      if (entry.name === name) return entry;
+    }
+    return undefined;
+  }
+
+  /** "Reconstruct the active formatting elements": opens those again that were closed by others. */
+  reconstruct(): void {
+    const entries = this.#entries;
+    let first = entries.length;
+    while (first > 0) {
+      const entry = entries[first - 1];
+      if (entry === undefined || entry.open) break;
+      first--;
+    }
+    // Each time anew this may open all that the page ever left open: no further than the budget goes.
+    if (this.#stack.budget <= 0) first = Math.max(first, entries.length - MOST_EQUAL);
+    this.#stack.budget -= entries.length - first;
+    for (; first < entries.length; first++) {
+      const clone = copyOf(entries[first] as OpenElement);
+      this.#stack.push(clone);
+      entries[first] = clone;
+    }
+  }
+
+  /**
+   * The adoption agency algorithm, as far as it changes the stack.
+   * @param onOther - What to do where no such element is in the list.
+   */
+  adopt(name: string, onOther: () => void): void {
+    const stack = this.#stack;
+    if (stack.isCurrent(name) && this.#indexOf(stack.current) < 0) {
+      stack.pop();
+      return;
+    }
+    for (let loop = 0; loop < MOST_OUTER_LOOPS; loop++) {
+      const element = this.last(name);
+      if (element === undefined) {
+        onOther();
+        return;
+      }
+      if (!element.open) {
+        this.remove(element);
+        return;
+      }
+      if (!stack.findInScope((other) => other === element)) return;
+      const at = stack.indexOf(element);
+      if (at < 0) {
+        this.remove(element);
+        return;
+      }
+      const block = this.#furthestBlock(at);
+      if (block < 0) {
+        stack.shorten(at);
+        this.remove(element);
+        return;
+      }
+      this.#moveBelow(element, at, block);
+    }
+  }
+
+  /** The lowest special element above a formatting element. */
+  #furthestBlock(at: number): number {
+    const { items } = this.#stack;
+    for (let above = at + 1; above < items.length; above++) {
+      this.#stack.budget--;
+      if (((items[above] as OpenElement).bits & IS.special) !== 0) return above;
+    }
+    return -1;
+  }
+
+  /** Steps 4.11 to 4.19: the formatting element is opened once more within the furthest block. */
+  #moveBelow(element: OpenElement, at: number, blockAt: number): void {
+    const { items } = this.#stack;
+    const block = items[blockAt] as OpenElement;
+    let bookmark: OpenElement = element;
+    let isFirst = true;
+    for (let count = 0, below = blockAt - 1; below > at; below--, count++) {
+      const node = items[below] as OpenElement;
+      const entry = this.#indexOf(node);
+      if (entry < 0 || count >= MOST_INNER_LOOPS) {
+        if (entry >= 0) this.#entries.splice(entry, 1);
+        this.#stack.remove(node);
+        continue;
+      }
+      const clone = copyOf(node);
+      node.open = false;
+      clone.open = true;
+      items[below] = clone;
+      this.#entries[entry] = clone;
+      if (isFirst) bookmark = clone;
+      isFirst = false;
+    }
+    const clone = copyOf(element);
+    this.#entries.splice(this.#indexOf(bookmark) + 1, 0, clone);
+    this.remove(element);
+    this.#stack.remove(element);
+    const place = this.#stack.indexOf(block);
+    clone.open = true;
+    items.splice(place < 0 ? items.length : place + 1, 0, clone);
+    this.#stack.budget -= this.#entries.length + items.length - at;
+  }
+
+  #indexOf(element: OpenElement): number {
+    const lowest = this.#lowest();
+    let at = this.#entries.length - 1;
+    while (at >= lowest && this.#entries[at] !== element) at--;
+    this.#stack.budget -= this.#entries.length - at;
+    return at < lowest ? -1 : at;
+  }
+
+  #lowest(): number {
+    return this.#stack.budget > 0 ? 0 : Math.max(0, this.#entries.length - NEAR);
+  }
+}
+
+const NEAR = 64;
+
+function copyOf(element: OpenElement): OpenElement {
+  const { name, signature } = element;
+  return { name, namespace: HTML, bits: bitsOf(name, HTML), signature, open: false };
+}
