@@ -15,6 +15,6 @@ export interface Agents {
  * politeness to say. Idle sockets don't keep the process alive.
  */
 export function createAgents(): Agents {
-  const options = { keepAlive: true, scheduling: 'lifo', timeout: IDLE_MS, maxFreeSockets: 4 } as const;
+  const options = { keepAlive: true, scheduling: 'lifo', timeout: IDLE_MS } as const;
   return { http: new http.Agent(options), https: new https.Agent(options) };
 }

@@ -171,8 +171,12 @@ function gather(source: Readable, most: number): Promise<Head> {
 /** Reads a stream to its end, or to where the meter cuts it. */
 function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () => number | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const finish = () => resolve(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
-    stream.on('data', (chunk: Buffer) => {
+    const onClose = () => reject(closedEarly());
+    const finish = () => {
+      stream.off('close', onClose);
+      resolve(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
+    };
+    const onData = (chunk: Buffer) => {
       if (meter.truncated) return;
       try {
         kept.push(meter.take(chunk, wireBytes()));
@@ -184,10 +188,8 @@ function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () =
       if (!meter.truncated) return;
       finish();
       stream.destroy();
-    });
-    stream.on('end', finish);
-    stream.on('error', reject);
-    stream.on('close', () => reject(closedEarly()));
+    };
+    stream.on('data', onData).on('end', finish).on('error', reject).on('close', onClose);
     if (stream.readableEnded) finish();
     else if (stream.destroyed) reject(lostBefore(stream));
     else stream.resume();

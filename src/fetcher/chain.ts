@@ -61,7 +61,8 @@ export class Chain {
         }
         await discard(response);
         if (redirect.kind === 'unusable') throw this.#invalid(response.status, redirect.why);
-        if (this.#request.redirect === 'manual') return this.#result(response, 'skip', { location: redirect.url.href });
+        if (this.#request.redirect === 'manual')
+          return this.#result(response, this.#head(response), 'skip', { location: redirect.url.href });
         this.#follow(response.status, redirect.url);
       }
     } finally {
@@ -113,16 +114,11 @@ export class Chain {
   }
 
   async #receive(response: TransportResponse): Promise<FetchResult> {
-    const head: ResponseHead = {
-      url: this.#url.href,
-      status: response.status,
-      headers: response.headers,
-      contentType: parseContentType(response.headers['content-type']).type,
-    };
+    const head = this.#head(response);
     const acceptance = this.#acceptance(head, response);
     if (acceptance === 'skip' || WITHOUT_BODY.has(response.status)) {
       await discard(response);
-      return this.#result(response, acceptance, acceptance === 'stream' ? { stream: Readable.from([]) } : {});
+      return this.#result(response, head, acceptance, acceptance === 'stream' ? { stream: Readable.from([]) } : {});
     }
     const meter = new Meter(head.url, {
       maxBytes: this.#maxBytes(head.contentType),
@@ -133,10 +129,10 @@ export class Chain {
     if (acceptance === 'buffer') {
       const body = await readBody(source, codings, meter);
       const { bytes, truncated, mislabelled } = meter;
-      return this.#result(response, acceptance, { body, bytes, truncated, mislabelled });
+      return this.#result(response, head, acceptance, { body, bytes, truncated, mislabelled });
     }
     const stream = new BodyStream(source, codings, meter, () => this.#context.deadline.end());
-    return Object.defineProperties(this.#result(response, acceptance, { stream }), {
+    return Object.defineProperties(this.#result(response, head, acceptance, { stream }), {
       bytes: { get: () => meter.bytes, enumerable: true },
       truncated: { get: () => meter.truncated, enumerable: true },
       mislabelled: { get: () => meter.mislabelled, enumerable: true },
@@ -159,8 +155,18 @@ export class Chain {
     return this.#request.maxBodyBytes ?? (HTML.has(contentType) ? html : other);
   }
 
-  #result(response: TransportResponse, acceptance: Acceptance, more: Partial<FetchResult>): FetchResult {
-    const { timings, status, headers, remoteAddress } = response;
+  #head({ headers, status }: TransportResponse): ResponseHead {
+    const contentType = parseContentType(headers['content-type']).type;
+    return { url: this.#url.href, status, headers, contentType };
+  }
+
+  #result(
+    response: TransportResponse,
+    head: ResponseHead,
+    acceptance: Acceptance,
+    more: Partial<FetchResult>,
+  ): FetchResult {
+    const { timings, remoteAddress } = response;
     const total = performance.now() - this.#sentAt;
     const { dns = 0, connect = 0, tls = 0, firstByte } = timings;
     const times: Timings = {
@@ -172,9 +178,9 @@ export class Chain {
       url: this.#start.href,
       finalUrl: this.#url.href,
       redirects: this.#hops,
-      status,
-      headers,
-      contentType: parseContentType(headers['content-type']).type,
+      status: head.status,
+      headers: head.headers,
+      contentType: head.contentType,
       body: NOTHING,
       acceptance,
       truncated: false,

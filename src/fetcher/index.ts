@@ -107,17 +107,25 @@ function checkRequest(request: FetchRequest): void {
 
 /** The URL to ask for: credentials and fragment are not sent. */
 function startOf(text: unknown): { readonly url: URL; readonly fragment: string } {
-  if (typeof text !== 'string' || !URL.canParse(text)) {
+  const url = typeof text === 'string' ? parse(text) : undefined;
+  if (url === undefined) {
     throw new CrawlError('CRAWL_URL_INVALID', `Not an absolute URL: ${show(text)}`, {
       ...(typeof text === 'string' ? { url: text } : {}),
     });
   }
-  const url = new URL(text);
   const fragment = url.hash;
   url.hash = '';
   url.username = '';
   url.password = '';
   return { url, fragment };
+}
+
+function parse(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function closedError(url: string | undefined): CrawlError {
