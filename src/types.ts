@@ -87,6 +87,10 @@ export type SkipReason =
   | 'links-per-page'
   | 'scheme'
   | 'port'
+  | 'extension'
+  | 'dynamic'
+  | 'path'
+  | 'pattern'
   | (string & {});
 
 /** Rules for the use of a page, from `<meta name="robots">` and `X-Robots-Tag`. */

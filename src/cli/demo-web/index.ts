@@ -5,7 +5,7 @@ import { calendar, gallery, services } from './other-sites.ts';
 import { type Answer, html, type Origins, type Site } from './site.ts';
 
 /** One request, as the demo web saw it. Times are milliseconds since it was started. */
-export interface DemoRequest {
+interface DemoRequest {
   /** The origin that was asked, such as `http://127.0.0.2:8000`. */
   readonly origin: string;
   readonly method: string;

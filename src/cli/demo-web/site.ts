@@ -58,7 +58,7 @@ export function list(links: readonly (readonly [href: string, text: string])[]):
   return `<ul>\n${items.join('\n')}\n</ul>`;
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
 
