@@ -141,6 +141,11 @@ export class StatsCollector {
     this.#hosts.get(host).pages++;
   }
 
+  /** Pages delivered so far. */
+  get pages(): number {
+    return this.#totals.pages;
+  }
+
   redirected(): void {
     this.#totals.redirects++;
   }
