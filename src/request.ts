@@ -1,5 +1,5 @@
 import type { CrawlRequest } from './types.ts';
-import { canonicalizeUrl } from './url.ts';
+import { canonicalForm, hostOf, resolveUrl } from './url.ts';
 
 /** Lowest, usual and highest front queue. */
 export const LEVELS = { lowest: -8, usual: 0, highest: 7 } as const;
@@ -19,15 +19,13 @@ export interface CanonicalOptions {
  */
 export function createRequest(init: RequestInit, options?: CanonicalOptions): CrawlRequest | null {
   const { url: given, ...rest } = init;
-  const key = canonicalizeUrl(String(given), undefined, options);
-  if (key === null) return null;
-  const parsed = new URL(given);
-  if (parsed.href.includes('#')) parsed.hash = '';
+  const url = resolveUrl(typeof given === 'string' ? given : given.href);
+  if (url === null) return null;
   return {
     ...rest,
-    url: parsed.href,
-    key,
-    host: politenessHost(parsed.hostname),
+    url,
+    key: canonicalForm(url, options),
+    host: hostOf(url),
     kind: rest.kind ?? 'page',
     depth: rest.depth ?? 0,
     level: toLevel(rest.level),

@@ -6,7 +6,8 @@ const src = new URL('../src', import.meta.url).pathname;
 
 /** Rooms from the ground up. A file may import from lower lines, and within its own folder. */
 const LINES = [
-  ['errors', 'types'],
+  ['errors'],
+  ['types'],
   ['ports'],
   ['options', 'url', 'headers', 'fingerprint'],
   ['request', 'robots-txt', 'directives', 'sitemap', 'text', 'system-lookup', 'user-agent'],

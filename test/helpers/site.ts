@@ -1,5 +1,5 @@
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, LookupFunction } from 'node:net';
 import net from 'node:net';
 
 /** One request as the server saw it. */
@@ -115,7 +115,11 @@ async function listen(server: net.Server, address: string) {
   };
 }
 
-/** A `dnsLookup` that finds every name at `address` (or where `hosts` says). */
-export function loopbackLookup(hosts: Readonly<Record<string, string>> = {}, address = '127.0.0.1') {
-  return async (hostname: string): Promise<string[]> => [hosts[hostname] ?? address];
+/** A `dnsLookup`, Node's signature, that finds every name at `address` or where `hosts` says. */
+export function loopbackLookup(hosts: Readonly<Record<string, string>> = {}, address = '127.0.0.1'): LookupFunction {
+  return (hostname, options, callback) => {
+    const found = hosts[hostname] ?? address;
+    if (options.all) callback(null, [{ address: found, family: 4 }]);
+    else callback(null, found, 4);
+  };
 }

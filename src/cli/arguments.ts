@@ -1,0 +1,184 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+
+/** What was asked for on the command line, checked for form; the library checks values. */
+export interface Arguments {
+  readonly urls: readonly string[];
+  readonly contact?: string;
+  readonly userAgent?: string;
+  readonly depth?: number;
+  readonly maxPages?: number;
+  readonly maxPagesPerHost?: number;
+  readonly maxDuration?: number;
+  readonly concurrency?: number;
+  readonly wait?: number;
+  readonly delayFactor?: number;
+  readonly maxWait?: number;
+  readonly scope?: 'host' | 'domain' | 'any';
+  readonly include?: readonly RegExp[];
+  readonly exclude?: readonly RegExp[];
+  readonly acceptExtensions?: readonly string[];
+  readonly rejectExtensions?: readonly string[];
+  readonly robots: boolean;
+  readonly sitemaps?: 'off' | 'robots' | 'auto';
+  readonly extract?: 'navigation' | 'resources' | 'exhaustive';
+  readonly timeout?: number;
+  readonly retries?: number;
+  readonly maxBody?: number;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly network?: 'public' | 'seeds' | 'any';
+  readonly output?: string;
+  readonly save?: string;
+  readonly log?: string;
+  readonly logFormat?: 'text' | 'jsonl';
+  readonly statsDirectory?: string;
+  readonly quiet: boolean;
+  readonly demo: boolean;
+}
+
+/** The command line could not be used, or only asked for help. */
+export class UsageError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Where the program's words go, so that tests can read them. */
+export interface Output {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+/**
+ * Reads the command line.
+ * @throws {@link UsageError} with exit code 2 for wrong usage (what is wrong has been printed), 0 for `--help` and `--version`.
+ */
+export function readArguments(argv: readonly string[], output: Output): Arguments {
+  const command = describe(output);
+  try {
+    command.parse([...argv], { from: 'user' });
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) throw new UsageError(thrown.message, thrown.exitCode === 0 ? 0 : 2);
+    throw thrown;
+  }
+  const urls = command.args;
+  const options = command.opts<Omit<Arguments, 'urls'>>();
+  if (urls.length === 0 && !options.demo) {
+    output.err('error: no URL given. Try: polite-crawler https://example.org/ --contact you@example.org\n');
+    throw new UsageError('no URL given', 2);
+  }
+  return { ...options, urls };
+}
+
+function describe(output: Output): Command {
+  return new Command('polite-crawler')
+    .description('Crawls web sites politely: every page once, robots.txt obeyed, one request at a time per host.')
+    .argument('[url...]', 'where to start; absolute http: or https: URLs')
+    .version(version())
+    .optionsGroup('Who asks (required):')
+    .option('--contact <mail-or-url>', 'how the owners of sites can reach you; sent in the User-Agent')
+    .option('--user-agent <text>', 'the whole User-Agent, contact included: "name/1.0 (+mailto:you@site)"')
+    .optionsGroup('What to crawl:')
+    .addOption(
+      new Option('-s, --scope <where>', 'hosts of the URLs, their domains, or anywhere (default: host)').choices([
+        'host',
+        'domain',
+        'any',
+      ]),
+    )
+    .option('-d, --depth <links>', 'how many links from a start URL (default: 20)', wholeNumber)
+    .option('-n, --max-pages <count>', 'stop after so many pages', wholeNumber)
+    .option('--max-pages-per-host <count>', 'the same for each host', wholeNumber)
+    .option('-t, --max-duration <seconds>', 'stop after so long', decimal)
+    .option('-I, --include <pattern>', 'only URLs that match this regular expression (repeatable)', patterns)
+    .option('-X, --exclude <pattern>', 'no URLs that match this regular expression (repeatable)', patterns)
+    .option('-A, --accept-extensions <list>', 'only URLs with these extensions: html,htm', list)
+    .option('-R, --reject-extensions <list>', 'no URLs with these extensions: zip,iso', list)
+    .addOption(
+      new Option('-e, --extract <profile>', 'which links to look for (default: navigation)').choices([
+        'navigation',
+        'resources',
+        'exhaustive',
+      ]),
+    )
+    .addOption(
+      new Option('--sitemaps <mode>', 'start from sitemaps, too (default: off)').choices(['off', 'robots', 'auto']),
+    )
+    .optionsGroup('How to ask:')
+    .option('-c, --concurrency <count>', 'requests in flight, all hosts together (default: 32)', wholeNumber)
+    .option('-w, --wait <seconds>', 'least time between requests to one host (default: 1)', decimal)
+    .option('--delay-factor <factor>', 'wait so many times as long as the last answer took (default: 5)', decimal)
+    .option('--max-wait <seconds>', 'the longest that slow answers make it wait (default: 60)', decimal)
+    .option('-T, --timeout <seconds>', 'the longest one page may take (default: 120)', decimal)
+    .option('--retries <count>', 'further tries of what failed in passing (default: 2)', wholeNumber)
+    .option('--max-body <bytes>', 'where bodies are cut (default: 2 MiB of HTML, 15 MiB of others)', wholeNumber)
+    .option('-H, --header <line>', 'a header for every request: "Name: value" (repeatable)', headers)
+    .addOption(
+      new Option(
+        '--network <what>',
+        'what may be connected to (default: seeds: public addresses and the hosts given)',
+      ).choices(['public', 'seeds', 'any']),
+    )
+    .option('--no-robots', 'do not ask for robots rules (for sites of your own)')
+    .optionsGroup('What to keep:')
+    .option('-o, --output <file>', 'one JSON object per page, to a file or to standard output (-)')
+    .option('--save <directory>', 'the pages themselves, as files')
+    .option('--log <file>', 'what happens, as lines; - for standard output')
+    .addOption(new Option('--log-format <format>', 'lines to read, or JSON').choices(['text', 'jsonl']))
+    .option('--stats-directory <directory>', 'statistics every 1,000 pages, as files')
+    .option('-q, --quiet', 'no progress and no summary', false)
+    .option('--demo', 'crawl a small web that is served on this machine', false)
+    .addHelpText('after', EPILOGUE)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({ writeOut: output.out, writeErr: output.err });
+}
+
+const EPILOGUE = `
+Exit codes: 0 done, 1 nothing could be crawled, 2 wrong usage.
+Ctrl-C once finishes what is in flight; twice stops at once.
+
+Examples:
+  polite-crawler https://example.org/ --contact you@example.org
+  polite-crawler https://example.org/ --contact you@example.org -n 100 -o pages.jsonl
+  polite-crawler https://example.org/docs/ --contact https://example.org/bot -I /docs/ --save mirror`;
+
+/** The version of the package this file belongs to. */
+export function version(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');
+  return Number(text);
+}
+
+function decimal(text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It takes a number, such as 0.5 or 10.');
+  return Number(text);
+}
+
+function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function patterns(text: string, before: readonly RegExp[] = []): RegExp[] {
+  try {
+    return [...before, new RegExp(text)];
+  } catch (thrown) {
+    throw new InvalidArgumentError(thrown instanceof Error ? thrown.message : 'It takes a regular expression.');
+  }
+}
+
+function headers(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const colon = text.indexOf(':');
+  if (colon <= 0) throw new InvalidArgumentError('It takes "Name: value".');
+  return { ...before, [text.slice(0, colon).trim()]: text.slice(colon + 1).trim() };
+}

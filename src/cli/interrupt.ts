@@ -1,0 +1,27 @@
+import type { Crawler } from '../index.ts';
+import type { Output } from './arguments.ts';
+
+/**
+ * Ctrl-C once ends the crawl when what is in flight has finished, twice ends it at once. SIGTERM is the first Ctrl-C.
+ * @returns `stop`, which gives the signals back.
+ */
+export function interruptible(crawler: Crawler, output: Output): { stop(): void } {
+  let count = 0;
+  const onSignal = (): void => {
+    count++;
+    if (count === 1) {
+      output.err('\nStopping: what is in flight is being finished (Ctrl-C again to stop at once)\n');
+      void crawler.stop();
+    } else {
+      void crawler.stop({ now: true });
+    }
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return {
+    stop: () => {
+      process.off('SIGINT', onSignal);
+      process.off('SIGTERM', onSignal);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { type CrawlerOptions, FileSink, type Sink, UrlFilter } from '../index.ts';
+import { type Arguments, version } from './arguments.ts';
+
+const HOMEPAGE_TOKEN = 'polite-crawler';
+
+/** The command line as options of the library. */
+export function crawlerOptions(given: Arguments): CrawlerOptions {
+  const filter = filterOf(given);
+  const sinks: Sink[] = given.save === undefined ? [] : [new FileSink({ directory: given.save })];
+  return defined({
+    userAgent: given.userAgent ?? userAgentOf(given.contact),
+    scope: given.scope,
+    filter,
+    maxDepth: given.depth,
+    maxPages: given.maxPages,
+    maxPagesPerHost: given.maxPagesPerHost,
+    maxDurationMs: milliseconds(given.maxDuration),
+    concurrency: given.concurrency,
+    minDelayMs: milliseconds(given.wait),
+    delayFactor: given.delayFactor,
+    maxDelayMs: milliseconds(given.maxWait),
+    respectRobots: given.robots,
+    sitemaps: given.sitemaps,
+    extract: given.extract,
+    timeouts: given.timeout === undefined ? undefined : { page: Math.max(1, given.timeout * 1000) },
+    retries: given.retries,
+    maxBodyBytes: given.maxBody,
+    headers: given.header,
+    network: given.network,
+    sinks,
+    // Whoever wants resources or files wants them downloaded, not only pages.
+    accept: given.save !== undefined || given.extract !== undefined ? acceptAll : undefined,
+  });
+}
+
+const acceptAll: CrawlerOptions['accept'] = (head) =>
+  head.contentType === 'text/html' || head.contentType === 'application/xhtml+xml' || head.contentType === ''
+    ? 'buffer'
+    : 'stream';
+
+function filterOf(given: Arguments): UrlFilter | undefined {
+  const filters: UrlFilter[] = [];
+  const { include, exclude, acceptExtensions, rejectExtensions } = given;
+  if (include !== undefined || exclude !== undefined) {
+    filters.push(UrlFilter.matching(defined({ allow: include, deny: exclude })));
+  }
+  if (acceptExtensions !== undefined || rejectExtensions !== undefined) {
+    filters.push(UrlFilter.extensions(defined({ allow: acceptExtensions, deny: rejectExtensions })));
+  }
+  return filters.reduce<UrlFilter | undefined>((all, next) => all?.and(next) ?? next, undefined);
+}
+
+/** An address or a page, as it stands in a User-Agent; without one the library says what is missing. */
+function userAgentOf(contact: string | undefined): string {
+  const name = `${HOMEPAGE_TOKEN}/${version()}`;
+  if (contact === undefined) return name;
+  const reachable = /^(https?:|mailto:)/i.test(contact) ? contact : `mailto:${contact}`;
+  return `${name} (+${reachable})`;
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+/** The object without the fields that were not given, since the library takes `undefined` for "not given" only so. */
+function defined<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,126 @@
+import {
+  type CRAWL_ERROR_CODES,
+  Crawler,
+  type CrawlerOptions,
+  type CrawlStats,
+  EventLog,
+  isCrawlError,
+} from '../index.ts';
+import { type Arguments, type Output, readArguments, UsageError } from './arguments.ts';
+import { startDemo } from './demo.ts';
+import { interruptible } from './interrupt.ts';
+import { crawlerOptions } from './options.ts';
+import { writePages } from './page-lines.ts';
+import { showProgress } from './progress.ts';
+import { summary } from './summary.ts';
+
+/** Exit codes of the program. */
+export const EXIT_CODES: { readonly done: 0; readonly nothing: 1; readonly usage: 2 } = {
+  done: 0,
+  nothing: 1,
+  usage: 2,
+};
+
+const TERMINAL: Output = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+};
+
+/** Faults of the command line rather than of the web. */
+const USAGE_CODES: ReadonlySet<string> = new Set<(typeof CRAWL_ERROR_CODES)[number]>([
+  'CRAWL_CONTACT_MISSING',
+  'CRAWL_OPTION_INVALID',
+  'CRAWL_OPTION_UNKNOWN',
+  'CRAWL_OPTION_CONFLICT',
+  'CRAWL_URL_INVALID',
+]);
+
+/**
+ * Runs the program: reads the command line, crawls, prints a summary.
+ * @returns the exit code. Never rejects.
+ */
+export async function runCli(argv: readonly string[], output: Output = TERMINAL): Promise<number> {
+  try {
+    const given = readArguments(argv, output);
+    if (!given.demo) return await crawl(given.urls, crawlerOptions(given), given, output);
+    await using demo = await startDemo();
+    if (!given.quiet) output.err(`Demo web on ${demo.url} (${demo.hosts} hosts on this machine)\n`);
+    return await crawl(
+      [demo.url],
+      { ...crawlerOptions({ contact: 'demo@example.org', ...given }), ...demo.options },
+      given,
+      output,
+    );
+  } catch (thrown) {
+    return explainFailure(thrown, output);
+  }
+}
+
+async function crawl(
+  urls: readonly string[],
+  options: CrawlerOptions,
+  given: Arguments,
+  output: Output,
+): Promise<number> {
+  const crawler = new Crawler(options);
+  const errors = collectErrors(crawler);
+  const log = openLog(given);
+  const pages = given.output === undefined ? undefined : writePages(crawler, given.output, output);
+  const progress = given.quiet ? undefined : showProgress(crawler, output);
+  const interrupt = interruptible(crawler, output);
+  try {
+    log?.monitor(crawler);
+    const stats = await crawler.run(urls);
+    progress?.stop();
+    await pages?.close();
+    await log?.close();
+    if (!given.quiet) output.err(summary(stats));
+    return exitCode(stats, errors, given, output);
+  } finally {
+    progress?.stop();
+    interrupt.stop();
+    await pages?.close();
+    await log?.close();
+  }
+}
+
+/** The first errors, for the last word: a crawl that got nothing must say why. */
+function collectErrors(crawler: Crawler): string[] {
+  const errors: string[] = [];
+  crawler.on('error', (error) => {
+    if (errors.length < 5) errors.push(`${error.code}: ${error.message}`);
+  });
+  return errors;
+}
+
+function exitCode(stats: CrawlStats, errors: readonly string[], given: Arguments, output: Output): number {
+  if (stats.pages > 0) return EXIT_CODES.done;
+  // Interrupted before the first page, or all there is was crawled by an earlier run: nothing is wrong.
+  const skips = Object.entries(stats.skips).map(([reason, count]) => `${count} ${reason}`);
+  const why = [...errors, ...(skips.length > 0 ? [`skipped: ${skips.join(', ')}`] : [])];
+  output.err(
+    `error: nothing could be crawled from ${given.urls.join(' ')}\n${why.map((line) => `  ${line}\n`).join('')}`,
+  );
+  return EXIT_CODES.nothing;
+}
+
+function openLog(given: Arguments): EventLog | undefined {
+  const { log, logFormat, statsDirectory } = given;
+  if (log === undefined && statsDirectory === undefined) return undefined;
+  return new EventLog({
+    ...(log === undefined || log === '-' ? {} : { path: log }),
+    // Statistics files alone: no lines.
+    ...(log === undefined ? { events: [] } : {}),
+    ...(logFormat === undefined ? {} : { format: logFormat }),
+    ...(statsDirectory === undefined ? {} : { statsDirectory }),
+  });
+}
+
+function explainFailure(thrown: unknown, output: Output): number {
+  if (thrown instanceof UsageError) return thrown.exitCode;
+  const code = isCrawlError(thrown) ? thrown.code : 'CRAWL_INTERNAL';
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const hint = code === 'CRAWL_CONTACT_MISSING' ? ' On the command line: --contact you@example.org' : '';
+  output.err(`error: ${message}${hint}\n`);
+  return USAGE_CODES.has(code) ? EXIT_CODES.usage : EXIT_CODES.nothing;
+}

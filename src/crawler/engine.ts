@@ -1,0 +1,200 @@
+import PQueue from 'p-queue';
+import type { Frontier } from '../frontier.ts';
+import type { Clock, Lease } from '../ports.ts';
+import type { UnreachableHosts } from '../visit/unreachable-hosts.ts';
+
+/** What the engine needs of a crawl. */
+export interface EngineParts {
+  readonly frontier: Frontier;
+  readonly clock: Clock;
+  readonly concurrency: number;
+  /** Pages that may still be delivered; leases in flight count as pages until they are settled. */
+  readonly pagesLeft: () => number;
+  /** One lease to its settlement; rejects only where the store is lost. */
+  readonly visit: (lease: Lease) => Promise<void>;
+  readonly unreachable: UnreachableHosts;
+  /** Called after each visit. */
+  readonly afterVisit: () => void;
+}
+
+/** The longest that `setTimeout` can wait; a longer one fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Leases are renewed this often, well within their time. */
+const RENEW_EVERY_MS = 60_000;
+
+/**
+ * Keeps workers busy: leases what is due, runs visits in a bounded pool, sleeps until something comes due, and knows
+ * when all is done. It counts its own work in flight, because a pool that is idle for a moment has not finished.
+ */
+export class Engine {
+  readonly #parts: EngineParts;
+  readonly #pool: PQueue;
+  readonly #held = new Set<Lease>();
+  #paused = false;
+  #stopping = false;
+  #failure: { readonly thrown: unknown } | undefined;
+  #adding = 0;
+  #woken = false;
+  #wake: (() => void) | undefined;
+  #idle: (() => void)[] = [];
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    this.#pool = new PQueue({ concurrency: parts.concurrency });
+  }
+
+  get inFlight(): number {
+    return this.#held.size;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /**
+   * Resolves when nothing is queued, leased or being delivered, or when it was stopped and nothing is in flight.
+   * @throws what a visit or the frontier threw: the store is lost.
+   */
+  async run(): Promise<void> {
+    const renewal = setInterval(() => void this.#renew(), RENEW_EVERY_MS);
+    renewal.unref();
+    try {
+      while (!(await this.#step()));
+    } catch (thrown) {
+      this.fail(thrown);
+      while (this.#held.size > 0) await this.#sleep(undefined);
+    } finally {
+      clearInterval(renewal);
+    }
+    if (this.#failure !== undefined) throw this.#failure.thrown;
+  }
+
+  /** Something changed: a URL was added, a visit ended. */
+  wake(): void {
+    this.#woken = true;
+    this.#wake?.();
+  }
+
+  /** Starts no new request; resolves when none is in flight. */
+  pause(): Promise<void> {
+    this.#paused = true;
+    return this.#untilIdle();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.wake();
+  }
+
+  /** Starts no new request and lets `run` resolve; resolves when none is in flight. */
+  stop(): Promise<void> {
+    this.#stopping = true;
+    this.wake();
+    return this.#untilIdle();
+  }
+
+  /** Keeps the crawl from ending while URLs are on their way into the frontier. */
+  async adding<T>(work: () => Promise<T>): Promise<T> {
+    this.#adding++;
+    try {
+      return await work();
+    } finally {
+      this.#adding--;
+      this.wake();
+    }
+  }
+
+  /** @returns whether the crawl is over. */
+  async #step(): Promise<boolean> {
+    const { frontier, pagesLeft, concurrency } = this.#parts;
+    this.#woken = false;
+    const limited = pagesLeft() <= 0;
+    if (this.#stopping || this.#failure !== undefined || limited) {
+      if (this.#held.size === 0) return true;
+      await this.#sleep(undefined);
+      return false;
+    }
+    const room = Math.min(concurrency, pagesLeft()) - this.#held.size;
+    if (this.#paused || room <= 0) {
+      await this.#sleep(undefined);
+      return false;
+    }
+    const leases = await frontier.lease(room);
+    for (const lease of leases) this.#start(lease);
+    if (leases.length >= room) return false;
+    return this.#rest();
+  }
+
+  /** Nothing more is due: sleeps, or finds that the crawl is over. */
+  async #rest(): Promise<boolean> {
+    const { frontier, clock, unreachable } = this.#parts;
+    const dueAt = await frontier.nextDueAt();
+    if (this.#woken) return false;
+    const busy = this.#held.size > 0 || this.#adding > 0;
+    if (dueAt === undefined) {
+      if (!busy) return true;
+      await this.#sleep(undefined);
+      return false;
+    }
+    if (!busy && dueAt > clock.now() && unreachable.isWaitingAt(dueAt)) {
+      for (const host of unreachable.giveUpFrom(dueAt)) await frontier.setHost(host, { blockedUntil: 0 });
+      return false;
+    }
+    await this.#sleep(Math.max(0, dueAt - clock.now()));
+    return false;
+  }
+
+  #start(lease: Lease): void {
+    this.#held.add(lease);
+    void this.#pool.add(async () => {
+      try {
+        await this.#parts.visit(lease);
+      } catch (thrown) {
+        this.fail(thrown);
+      } finally {
+        this.#held.delete(lease);
+        this.#parts.afterVisit();
+        this.#tellIdle();
+        this.wake();
+      }
+    });
+  }
+
+  /** Ends the run with an error, once what is in flight has ended. */
+  fail(thrown: unknown): void {
+    this.#failure ??= { thrown };
+    this.wake();
+  }
+
+  /** Until woken, or for as long as `ms`. */
+  #sleep(ms: number | undefined): Promise<void> {
+    if (this.#woken) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = ms === undefined ? undefined : setTimeout(done, Math.min(Math.ceil(ms), LONGEST_TIMER_MS));
+      const wake = done;
+      this.#wake = wake;
+      function done(): void {
+        clearTimeout(timer);
+        resolve();
+      }
+    });
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      for (const lease of this.#held) await this.#parts.frontier.renew(lease);
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+  }
+
+  #untilIdle(): Promise<void> {
+    if (this.#held.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #tellIdle(): void {
+    if (this.#held.size > 0) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}

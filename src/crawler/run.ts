@@ -1,0 +1,295 @@
+import { setMaxListeners } from 'node:events';
+import { CrawlError, describeThrown } from '../errors.ts';
+import type { CrawlStore } from '../ports.ts';
+import { type AdmittedSeeds, admitSeeds, sitemapLinks, sitemapRequests, usualSitemap } from '../seeding.ts';
+import type { CrawlRequest, CrawlStats } from '../types.ts';
+import type { VisitContext } from '../visit/context.ts';
+import { prioritized } from '../visit/links-step.ts';
+import { visit } from '../visit/visit.ts';
+import { Engine } from './engine.ts';
+import { GuardedHooks, type UserHooks } from './hooks.ts';
+import type { Settings } from './options.ts';
+import type { PageChannel } from './page-channel.ts';
+import { Session } from './session.ts';
+
+/** Statistics go into a commit at most this often, so that a crash costs little of them. */
+const STATS_COMMIT_MS = 250;
+/** The longest that `setInterval` can wait. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** One run of a crawler, from opening the store to `end`. */
+export class Run {
+  readonly channel: PageChannel | undefined;
+  readonly #settings: Settings;
+  readonly #user: UserHooks;
+  readonly #abort = new AbortController();
+  #session: Session | undefined;
+  #engine: Engine | undefined;
+  #stopped: { readonly now: boolean } | undefined;
+  #pagesBefore = 0;
+  #pagesAtTick = 0;
+  #pagesAtStart = 0;
+  #queued = 0;
+  #hosts: number | undefined;
+  readonly #finished: Promise<void>;
+  #finish!: () => void;
+
+  constructor(settings: Settings, user: UserHooks, channel: PageChannel | undefined) {
+    this.#settings = settings;
+    this.#user = user;
+    this.channel = channel;
+    this.#finished = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  get session(): Session {
+    if (this.#session === undefined) throw new Error('The run has not begun');
+    return this.#session;
+  }
+
+  /** The whole run. */
+  async crawl(
+    seeds: readonly URL[],
+    memory: CrawlStore | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<CrawlStats> {
+    const settings = memory === undefined ? this.#settings : { ...this.#settings, store: memory };
+    const onAbort = (): void => void this.stop(true);
+    try {
+      const session = await Session.open(settings);
+      this.#session = session;
+      signal?.addEventListener('abort', onAbort, { once: true });
+      if (signal?.aborted === true) this.#stopped = { now: true };
+      return await this.#run(session, seeds);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      this.#finish();
+    }
+  }
+
+  stats(): CrawlStats | undefined {
+    return this.#session === undefined ? undefined : this.#snapshot(this.#session, this.#queued);
+  }
+
+  countError(error: CrawlError): void {
+    this.#session?.stats.failed(error.code, hostOfError(error));
+  }
+
+  async pause(): Promise<void> {
+    if (this.#engine === undefined || this.#engine.paused) return;
+    await this.#engine.pause();
+    this.#user.emit('pause');
+  }
+
+  resume(): void {
+    if (this.#engine?.paused !== true) return;
+    this.#engine.resume();
+    this.#user.emit('resume');
+  }
+
+  /** Resolves when the run has ended. */
+  async stop(now: boolean): Promise<void> {
+    this.#stopped = { now: now || this.#stopped?.now === true };
+    // What was aborted must not leave its reader waiting, or the visit would never settle.
+    if (now) this.channel?.cancel();
+    if (now) this.#abort.abort();
+    void this.#engine?.stop();
+    await this.#finished;
+  }
+
+  async add(urls: readonly URL[]): Promise<number> {
+    const { session } = this;
+    const admitted = admitSeeds(urls, session.admission, 'added');
+    const work = (): Promise<number> => this.#offer(session, admitted);
+    return this.#engine === undefined ? work() : this.#engine.adding(work);
+  }
+
+  async #run(session: Session, seeds: readonly URL[]): Promise<CrawlStats> {
+    const { clock, statsEveryMs } = this.#settings;
+    // Each request in flight listens to the one signal that stops them all.
+    setMaxListeners(0, this.#abort.signal);
+    const before = await session.frontier.stats();
+    this.#pagesBefore = before.pages;
+    const earlier = session.stats.snapshot({ queued: 0, inFlight: 0 });
+    this.#pagesAtStart = earlier.pages;
+    session.stats.started(clock.now());
+    this.#user.emit('start');
+    const engine = this.#makeEngine(session);
+    this.#engine = engine;
+    const ticker = setInterval(() => void this.#tick(session), Math.min(statsEveryMs, LONGEST_TIMER_MS));
+    const limit = this.#limitDuration(earlier.elapsedMs);
+    try {
+      await this.#seed(session, seeds);
+      if (this.#stopped !== undefined) void engine.stop();
+      await engine.run();
+    } finally {
+      clearInterval(ticker);
+      clearTimeout(limit);
+      session.stats.stopped(clock.now());
+      await this.#close(session);
+    }
+    const stats = this.#snapshot(session, this.#queued);
+    this.#user.emit('end', stats);
+    return stats;
+  }
+
+  #makeEngine(session: Session): Engine {
+    const { clock, concurrency, maxPages, statsEveryPages } = this.#settings;
+    const context = this.#context(session);
+    const delivered = (): number => session.stats.pages - this.#pagesAtStart;
+    return new Engine({
+      frontier: session.frontier,
+      clock,
+      concurrency,
+      unreachable: session.unreachable,
+      pagesLeft: () => maxPages - this.#pagesBefore - delivered(),
+      visit: (lease) => visit(context, lease),
+      afterVisit: () => {
+        if (session.stats.pages - this.#pagesAtTick < statsEveryPages) return;
+        this.#pagesAtTick = session.stats.pages - (session.stats.pages % statsEveryPages);
+        void this.#tick(session);
+      },
+    });
+  }
+
+  #context(session: Session): VisitContext {
+    const { frontier, fetcher, robots, dns, admission, stats, contentSeen, unreachable, store } = session;
+    const { clock, extractor, politeness, retries, maxRedirects, maxPagesPerHost, maxCrawlDelayMs } = this.#settings;
+    const hooks = new GuardedHooks(this.#user, this.#settings.sinks, this.channel);
+    const sharesAddresses = Math.min(politeness.ipDelayMs ?? 0, politeness.minDelayMs ?? 0) > 0;
+    return {
+      userAgent: this.#settings.userAgent,
+      frontier,
+      fetcher,
+      robots,
+      resolve: sharesAddresses ? (hostname) => dns.resolve(hostname) : undefined,
+      admission,
+      extractor,
+      stats,
+      clock,
+      contentSeen,
+      unreachable,
+      events: this.#user,
+      hooks: {
+        deliver: (page) => hooks.deliver(page),
+        expand: (page) => hooks.expand(page),
+        shouldVisit: (link, from) => hooks.shouldVisit(link, from),
+        prioritize: hooks.prioritize,
+        seedMoved: (to) => void session.addSeeds([to]).catch((thrown: unknown) => this.#lose(thrown)),
+        sitemapEntries: sitemapLinks,
+        sitemapsOf: (origin, named) => sitemapRequests(admission, this.#sitemaps(origin, named)),
+      },
+      accept: guardedAccept(this.#settings.accept, this.#user),
+      retries,
+      maxRedirects,
+      keepsCookies: this.#settings.keepsCookies,
+      maxPagesPerHost,
+      maxCrawlDelayMs,
+      signal: this.#abort.signal,
+      checkpoint: store.durable === true ? () => session.statsEntry(clock.now(), STATS_COMMIT_MS) : undefined,
+    };
+  }
+
+  async #seed(session: Session, seeds: readonly URL[]): Promise<void> {
+    await session.addSeeds(seeds);
+    const admitted = admitSeeds(seeds, session.admission, 'seed');
+    await this.#offer(session, admitted);
+    if (session.robots !== undefined) return;
+    // Nobody will read robots.txt and find sitemaps there, so the usual place is all there is to try.
+    const origins = new Set(admitted.requests.map((request) => new URL(request.url).origin));
+    const sitemaps = [...origins].flatMap((origin) => sitemapRequests(session.admission, this.#sitemaps(origin, [])));
+    await session.frontier.offer(sitemaps);
+  }
+
+  /** The sitemaps to read for an origin whose robots.txt names these. */
+  #sitemaps(origin: string, named: readonly string[]): readonly string[] {
+    const { sitemaps } = this.#settings;
+    if (sitemaps === 'off') return [];
+    return named.length > 0 || sitemaps === 'robots' ? named : [usualSitemap(origin)];
+  }
+
+  async #offer(session: Session, admitted: AdmittedSeeds): Promise<number> {
+    for (const { url, reason } of admitted.refused) {
+      session.stats.skipped(reason);
+      this.#user.emit('skip', url, reason, undefined);
+    }
+    const { prioritize } = new GuardedHooks(this.#user, [], undefined);
+    const requests: CrawlRequest[] = [];
+    for (const request of admitted.requests) requests.push(await prioritized(prioritize, request));
+    const known = new Set<number>();
+    const fresh = await session.frontier.offer(requests, (index) => known.add(index));
+    session.stats.offered(fresh);
+    if (known.size > 0) session.stats.skipped('seen', known.size);
+    for (const [index, request] of requests.entries()) {
+      const link = { url: request.url, source: request.source ?? 'seed', rel: [], nofollow: false };
+      if (known.has(index)) this.#user.emit('skip', request.url, 'seen', undefined);
+      else this.#user.emit('offer', link);
+    }
+    this.#engine?.wake();
+    return fresh;
+  }
+
+  /** `stats`, and a checkpoint where the store keeps one. */
+  async #tick(session: Session): Promise<void> {
+    try {
+      this.#queued = (await session.frontier.stats()).queued;
+      this.#hosts = (await session.frontier.stats()).hosts;
+      this.#user.emit('stats', this.#snapshot(session, this.#queued));
+      await session.checkpoint();
+      this.#user.emit('checkpoint');
+    } catch (thrown) {
+      this.#lose(thrown);
+    }
+  }
+
+  async #close(session: Session): Promise<void> {
+    try {
+      const { queued, hosts } = await session.frontier.stats();
+      this.#queued = queued;
+      this.#hosts = hosts;
+      await session.checkpoint();
+      this.#user.emit('checkpoint');
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** The store can't be written any more: the crawl ends, and `run` says why. */
+  #lose(thrown: unknown): void {
+    this.#engine?.fail(thrown);
+  }
+
+  #limitDuration(elapsedMs: number): NodeJS.Timeout | undefined {
+    const { maxDurationMs } = this.#settings;
+    if (maxDurationMs === Number.POSITIVE_INFINITY) return undefined;
+    const left = Math.max(0, maxDurationMs - elapsedMs);
+    return setTimeout(() => void this.#engine?.stop(), Math.min(left, LONGEST_TIMER_MS));
+  }
+
+  #snapshot(session: Session, queued: number): CrawlStats {
+    return session.stats.snapshot({ queued, inFlight: this.#engine?.inFlight ?? 0, hosts: this.#hosts });
+  }
+}
+
+function guardedAccept(accept: Settings['accept'], user: UserHooks): VisitContext['accept'] {
+  return (head) => {
+    try {
+      const verdict = accept(head);
+      if (verdict === 'buffer' || verdict === 'stream' || verdict === 'skip') return verdict;
+      throw new TypeError(`accept() must give 'buffer', 'stream' or 'skip', not ${String(verdict)}`);
+    } catch (thrown) {
+      const message = `The option accept failed, so the body is not downloaded: ${describeThrown(thrown)}`;
+      user.emit('error', new CrawlError('CRAWL_HOOK_FAILED', message, { cause: thrown, url: head.url }), head.url);
+      return 'skip';
+    }
+  };
+}
+
+function hostOfError(error: CrawlError): string | undefined {
+  try {
+    return error.url === undefined ? undefined : new URL(error.url).hostname;
+  } catch {
+    return undefined;
+  }
+}

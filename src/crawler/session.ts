@@ -1,0 +1,113 @@
+import { AddressGuard } from '../address-guard.ts';
+import { Admission } from '../admission.ts';
+import { DnsCache } from '../dns.ts';
+import { Fetcher } from '../fetcher/index.ts';
+import { Frontier } from '../frontier.ts';
+import type { CrawlStore } from '../ports.ts';
+import { RobotsCache } from '../robots-cache.ts';
+import { StatsCollector } from '../stats.ts';
+import { openStore } from '../store/open.ts';
+import { ContentSeen } from '../visit/content-seen.ts';
+import { UnreachableHosts } from '../visit/unreachable-hosts.ts';
+import type { Settings } from './options.ts';
+
+const SEEDS = 'crawl:seeds';
+const STATS = 'crawl:stats';
+
+/** What a crawl has open while it runs. Made by {@link Session.open}, so that the crawler's constructor opens nothing. */
+export class Session {
+  readonly store: CrawlStore;
+  readonly frontier: Frontier;
+  readonly fetcher: Fetcher;
+  readonly dns: DnsCache;
+  readonly guard: AddressGuard;
+  readonly robots: RobotsCache | undefined;
+  readonly admission: Admission;
+  readonly stats: StatsCollector;
+  readonly contentSeen: ContentSeen;
+  readonly unreachable: UnreachableHosts = new UnreachableHosts();
+  readonly #ownsStore: boolean;
+  #statsWritten = 0;
+
+  static async open(settings: Settings): Promise<Session> {
+    const { store, owned } = await openStore(settings.store);
+    try {
+      const frontier = await Frontier.open({
+        store,
+        politeness: settings.politeness,
+        clock: settings.clock,
+        maxPagesPerHost: settings.maxPagesPerHost,
+      });
+      const session = new Session(settings, store, frontier, owned);
+      await session.#restore();
+      return session;
+    } catch (thrown) {
+      if (owned) await store.close();
+      throw thrown;
+    }
+  }
+
+  private constructor(settings: Settings, store: CrawlStore, frontier: Frontier, ownsStore: boolean) {
+    this.store = store;
+    this.frontier = frontier;
+    this.#ownsStore = ownsStore;
+    this.guard = new AddressGuard(settings.network);
+    this.dns = new DnsCache({ clock: settings.clock, lookup: settings.dnsLookup });
+    this.fetcher = new Fetcher({ ...settings.fetcher, network: this.guard, dnsLookup: this.dns });
+    this.robots = settings.respectRobots
+      ? new RobotsCache({ source: this.fetcher, clock: settings.clock, storage: store, ...settings.robots })
+      : undefined;
+    this.admission = new Admission(settings);
+    this.stats = new StatsCollector({ clock: settings.clock });
+    this.contentSeen = new ContentSeen(store.durable === true ? store : undefined);
+  }
+
+  /** Lets the crawl go where a seed is: its host joins the scope and may be connected to wherever it resolves to. */
+  async addSeeds(urls: readonly URL[]): Promise<void> {
+    const before = this.admission.seedOrigins.length;
+    this.#takeSeeds(urls);
+    const { seedOrigins } = this.admission;
+    if (seedOrigins.length > before) await this.store.setMeta(SEEDS, encode(seedOrigins));
+  }
+
+  /** The statistics as they go into a commit, at most every `everyMs`. */
+  statsEntry(now: number, everyMs: number): readonly [string, Uint8Array] | undefined {
+    if (now - this.#statsWritten < everyMs) return undefined;
+    this.#statsWritten = now;
+    return [STATS, encode(this.stats)];
+  }
+
+  /** Makes durable what happened so far. */
+  async checkpoint(): Promise<void> {
+    await this.store.setMeta(STATS, encode(this.stats));
+    await this.frontier.flush();
+  }
+
+  /** Closes what was opened here; a store that was handed in stays open. */
+  async close(): Promise<void> {
+    await this.fetcher.close();
+    await this.robots?.flush();
+    await this.frontier.close();
+    if (this.#ownsStore) await this.store.close();
+  }
+
+  #takeSeeds(urls: readonly URL[]): void {
+    for (const url of urls) this.guard.allowHost(url.hostname);
+    this.admission.addSeeds(urls);
+  }
+
+  async #restore(): Promise<void> {
+    const seeds = decode(await this.store.getMeta(SEEDS));
+    if (Array.isArray(seeds)) this.#takeSeeds(seeds.map((origin) => new URL(String(origin))));
+    const stats = decode(await this.store.getMeta(STATS));
+    if (stats !== undefined) this.stats.restore(stats);
+  }
+}
+
+function encode(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value), 'utf8');
+}
+
+function decode(bytes: Uint8Array | undefined): unknown {
+  return bytes === undefined ? undefined : JSON.parse(Buffer.from(bytes).toString('utf8'));
+}

@@ -1,0 +1,158 @@
+import { createRequire } from 'node:module';
+import type { CheerioAPI } from 'cheerio';
+import { applyDirectives } from './directives.ts';
+import { toCrawlError } from './errors.ts';
+import { fingerprint } from './fingerprint.ts';
+import { LinkExtractor, type ScanResult } from './link-extractor/index.ts';
+import { decodeText } from './text.ts';
+import type { Headers, Link, Page, RedirectHop, RobotsDirectives, Timings } from './types.ts';
+
+/** What a page is made from: the answer to a request, and how the URL was come by. */
+export interface PageParts {
+  readonly url: string;
+  readonly finalUrl: string;
+  readonly redirects: readonly RedirectHop[];
+  readonly status: number;
+  readonly headers: Headers;
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly stream?: NodeJS.ReadableStream | undefined;
+  readonly depth: number;
+  readonly referrer?: string | undefined;
+  readonly fetchedAt: Date;
+  readonly timings: Timings;
+  readonly bytes: number;
+  readonly truncated: boolean;
+}
+
+const MARKUP = new Set(['text/html', 'application/xhtml+xml', '']);
+
+/** Whether links are looked for in bodies of this media type; an unnamed type is taken for HTML. */
+export function isMarkup(contentType: string): boolean {
+  return MARKUP.has(contentType);
+}
+
+/**
+ * A {@link Page} whose costly parts (text, links, digest, document) are made when first asked for, and once.
+ */
+export class FetchedPage implements Page {
+  readonly url: string;
+  readonly finalUrl: string;
+  readonly redirects: readonly RedirectHop[];
+  readonly status: number;
+  readonly headers: Headers;
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly stream: NodeJS.ReadableStream | undefined;
+  readonly depth: number;
+  readonly referrer: string | undefined;
+  readonly fetchedAt: Date;
+  readonly timings: Timings;
+  readonly bytes: number;
+  readonly truncated: boolean;
+
+  readonly #extractor: LinkExtractor;
+  readonly #userAgent: string;
+  #decoded: { readonly text: string; readonly encoding: string } | undefined;
+  #scanned: ScanResult | undefined;
+  #links: readonly Link[] | undefined;
+  #document: CheerioAPI | undefined;
+  #fingerprint: string | undefined;
+  #directives: RobotsDirectives | undefined;
+
+  constructor(parts: PageParts, extractor: LinkExtractor, userAgent: string) {
+    this.url = parts.url;
+    this.finalUrl = parts.finalUrl;
+    this.redirects = parts.redirects;
+    this.status = parts.status;
+    this.headers = parts.headers;
+    this.contentType = parts.contentType;
+    this.body = parts.body;
+    this.stream = parts.stream;
+    this.depth = parts.depth;
+    this.referrer = parts.referrer;
+    this.fetchedAt = parts.fetchedAt;
+    this.timings = parts.timings;
+    this.bytes = parts.bytes;
+    this.truncated = parts.truncated;
+    this.#extractor = extractor;
+    this.#userAgent = userAgent;
+  }
+
+  /** Never throws: bytes that don't decode are replaced. */
+  get text(): string {
+    return this.#decode().text;
+  }
+
+  get encoding(): string {
+    return this.#decode().encoding;
+  }
+
+  /**
+   * The document as cheerio (parse5) builds it. Loading cheerio and building the tree happen here, at the first touch.
+   * @throws {@link CrawlError} `CRAWL_PARSE_FAILED` where the tree can't be built.
+   */
+  get $(): CheerioAPI {
+    this.#document ??= this.#build();
+    return this.#document;
+  }
+
+  get title(): string | undefined {
+    return this.#scan().title;
+  }
+
+  get canonical(): string | undefined {
+    return this.#scan().canonical;
+  }
+
+  /** @throws what an extractor of the user's own throws; the built-in one never does. */
+  get links(): readonly Link[] {
+    // The built-in extractor gives links with the scan that title and directives need anyway; one pass serves all.
+    const builtIn = this.#extractor.extract === LinkExtractor.prototype.extract;
+    this.#links ??= builtIn ? this.#scan().links : this.#extractor.extract(this.#input());
+    return this.#links;
+  }
+
+  get directives(): RobotsDirectives {
+    this.#directives ??= applyDirectives({ meta: this.#scan().metas, headers: this.headers }, this.#userAgent);
+    return this.#directives;
+  }
+
+  get fingerprint(): string {
+    this.#fingerprint ??= fingerprint(this.body);
+    return this.#fingerprint;
+  }
+
+  #decode(): { readonly text: string; readonly encoding: string } {
+    this.#decoded ??= decodeText(this.body, firstLine(this.headers['content-type']));
+    return this.#decoded;
+  }
+
+  #markup(): string {
+    return isMarkup(this.contentType) ? this.text : '';
+  }
+
+  #scan(): ScanResult {
+    this.#scanned ??= this.#extractor.scan(this.#input());
+    return this.#scanned;
+  }
+
+  #input(): { url: string; html: string; headers: Record<string, string | string[]>; userAgent: string } {
+    return { url: this.finalUrl, html: this.#markup(), headers: this.headers, userAgent: this.#userAgent };
+  }
+
+  #build(): CheerioAPI {
+    try {
+      const cheerio = createRequire(import.meta.url)('cheerio') as typeof import('cheerio');
+      return cheerio.load(this.text, { baseURI: this.finalUrl });
+    } catch (thrown) {
+      throw toCrawlError(thrown, 'CRAWL_PARSE_FAILED', `The document of ${this.finalUrl} can't be built`, {
+        url: this.url,
+      });
+    }
+  }
+}
+
+function firstLine(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

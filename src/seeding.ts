@@ -1,0 +1,95 @@
+import type { Admission } from './admission.ts';
+import { CrawlError, isCrawlError, toCrawlError } from './errors.ts';
+import { show } from './options.ts';
+import { parseSitemap } from './sitemap.ts';
+import type { CrawlRequest } from './types.ts';
+import { resolveUrl } from './url.ts';
+
+/** A seed as the user may give it. */
+export type SeedInput = string | URL;
+
+/**
+ * The seeds as URLs, all of them or none.
+ * @throws {@link CrawlError} `CRAWL_URL_INVALID`, naming the seed and what is wrong with it.
+ */
+export function readSeeds(seeds: Iterable<SeedInput> | SeedInput | undefined): URL[] {
+  if (seeds === undefined) return [];
+  const list = typeof seeds === 'string' || seeds instanceof URL ? [seeds] : seeds;
+  if (list === null || typeof (list as Partial<Iterable<SeedInput>>)[Symbol.iterator] !== 'function') {
+    throw new CrawlError('CRAWL_URL_INVALID', `Seeds are URLs or a list of URLs, not ${show(seeds)}.`);
+  }
+  const urls: URL[] = [];
+  for (const seed of list) urls.push(readSeed(seed));
+  return urls;
+}
+
+function readSeed(seed: unknown): URL {
+  const text = seed instanceof URL ? seed.href : seed;
+  const resolved = typeof text === 'string' ? resolveUrl(text) : null;
+  if (resolved !== null) return new URL(resolved);
+  const hint =
+    typeof text === 'string' && resolveUrl(`https://${text}`) !== null && !/^[a-z][a-z0-9+.-]*:/i.test(text.trim())
+      ? ` Did you mean "https://${text.trim()}"?`
+      : ' A crawl starts at absolute http: or https: URLs.';
+  throw new CrawlError('CRAWL_URL_INVALID', `${show(seed)} can't be crawled.${hint}`, {
+    url: typeof text === 'string' ? text : undefined,
+  });
+}
+
+/** Seeds let in, and those refused with the reason. */
+export interface AdmittedSeeds {
+  readonly requests: CrawlRequest[];
+  readonly refused: { readonly url: string; readonly reason: string; readonly error?: unknown }[];
+}
+
+/** Passes seeds (or URLs added later) through scope and filter. Never throws. */
+export function admitSeeds(urls: readonly URL[], admission: Admission, source: 'seed' | 'added'): AdmittedSeeds {
+  const admitted: AdmittedSeeds = { requests: [], refused: [] };
+  for (const url of urls) {
+    const context = { depth: 0, source };
+    const verdict = admission.admit({ url, ...context }, context);
+    if (verdict.request !== undefined) admitted.requests.push(verdict.request);
+    else admitted.refused.push({ url: url.href, reason: verdict.reason, error: verdict.error });
+  }
+  return admitted;
+}
+
+/** Where sitemaps are looked for when robots.txt names none (sitemaps.org). */
+export function usualSitemap(origin: string): string {
+  return new URL('/sitemap.xml', origin).href;
+}
+
+/** Sitemap files come before the pages of their host. */
+const SITEMAP_LEVEL = 6;
+
+/** Sitemap files as requests; those outside the scope are left out. Never throws. */
+export function sitemapRequests(admission: Admission, urls: readonly string[]): CrawlRequest[] {
+  return urls.flatMap((url) => {
+    const context = { depth: 0, source: 'sitemap' };
+    const { request } = admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, ...context }, context);
+    return request === undefined ? [] : [request];
+  });
+}
+
+/** What a sitemap leads to. */
+export interface SitemapLinks {
+  readonly links: { readonly url: string; readonly kind: 'page' | 'sitemap' }[];
+  readonly error?: CrawlError | undefined;
+}
+
+/**
+ * The entries of a sitemap as links: pages, or further sitemaps where it is an index. Entries on other hosts are left
+ * to the crawl's scope. Never throws.
+ */
+export function sitemapLinks(body: Uint8Array, context: { url: string; contentType: string }): SitemapLinks {
+  try {
+    const { type, entries } = parseSitemap(body, context);
+    const kind = type === 'index' ? 'sitemap' : 'page';
+    return { links: entries.map(({ url, requestUrl }) => ({ url: requestUrl ?? url, kind })) };
+  } catch (thrown) {
+    const error = isCrawlError(thrown)
+      ? thrown
+      : toCrawlError(thrown, 'CRAWL_SITEMAP_INVALID', `The sitemap ${context.url} can't be read`, { url: context.url });
+    return { links: [], error };
+  }
+}

@@ -1,0 +1,76 @@
+import type { Admission } from '../admission.ts';
+import type { CrawlError } from '../errors.ts';
+import type { Fetcher } from '../fetcher/index.ts';
+import type { Frontier } from '../frontier.ts';
+import type { LinkExtractor } from '../link-extractor/index.ts';
+import type { Clock } from '../ports.ts';
+import type { RobotsCache } from '../robots-cache.ts';
+import type { StatsCollector } from '../stats.ts';
+import type { Acceptance, CrawlerEvents, CrawlRequest, Link, LinkContext, Page, ResponseHead } from '../types.ts';
+import type { ContentSeen } from './content-seen.ts';
+import type { UnreachableHosts } from './unreachable-hosts.ts';
+
+/** What a visit needs of the crawl it belongs to. */
+export interface VisitContext {
+  readonly userAgent: string;
+  readonly frontier: Frontier;
+  readonly fetcher: Fetcher;
+  /** Absent where robots rules are not asked for. */
+  readonly robots: RobotsCache | undefined;
+  /** Addresses of a host, the guard's verdict included; absent where addresses don't matter to politeness. */
+  readonly resolve: ((hostname: string) => Promise<readonly { readonly address: string }[]>) | undefined;
+  readonly admission: Admission;
+  readonly extractor: LinkExtractor;
+  readonly stats: StatsCollector;
+  readonly clock: Clock;
+  readonly contentSeen: ContentSeen;
+  readonly unreachable: UnreachableHosts;
+  readonly events: VisitEvents;
+  readonly hooks: VisitHooks;
+  readonly accept: (head: ResponseHead) => Acceptance;
+  readonly retries: number;
+  readonly maxRedirects: number;
+  /** Whether a second request of one URL may be answered otherwise than the first. */
+  readonly keepsCookies: boolean;
+  readonly maxPagesPerHost: number;
+  readonly maxCrawlDelayMs: number;
+  /** Aborts what is in flight, when the crawl is stopped at once. */
+  readonly signal: AbortSignal;
+  /** What is to be written with the next commit besides its own: statistics, at most a few times a second. */
+  readonly checkpoint?: (() => readonly [name: string, value: Uint8Array] | undefined) | undefined;
+}
+
+export interface VisitEvents {
+  emit<K extends keyof CrawlerEvents>(event: K, ...args: CrawlerEvents[K]): boolean;
+  /** Whether somebody listens, so that what nobody reads isn't made. */
+  wants(event: keyof CrawlerEvents): boolean;
+}
+
+/** The user's code, each call guarded: none of these throws or rejects. */
+export interface VisitHooks {
+  /**
+   * Resolves when listeners, `visit`, sinks and the reader of `pages()` are done with the page; with `false` where the
+   * reader is gone and never saw it.
+   */
+  deliver(page: Page): Promise<boolean>;
+  expand(page: Page): Promise<readonly Link[]>;
+  shouldVisit(link: Link, from: Page): Promise<boolean> | boolean;
+  /** The front queue of a request; absent where the user has no say in it. */
+  readonly prioritize: ((request: CrawlRequest) => Promise<number> | number) | undefined;
+  /** A seed moved to another spelling of its host: let the scope follow. */
+  seedMoved(to: URL): void;
+  /** What a sitemap lists. */
+  sitemapEntries(body: Buffer, context: SitemapContext): SitemapLinks;
+  /** The sitemap files to queue for an origin whose robots.txt names these. */
+  sitemapsOf(origin: string, named: readonly string[]): readonly CrawlRequest[];
+}
+
+export interface SitemapContext extends LinkContext {
+  readonly url: string;
+  readonly contentType: string;
+}
+
+export interface SitemapLinks {
+  readonly links: readonly { readonly url: string; readonly kind: 'page' | 'sitemap' }[];
+  readonly error?: CrawlError | undefined;
+}

@@ -1,0 +1,49 @@
+import type { CrawlError } from '../errors.ts';
+import type { Observation } from '../politeness.ts';
+import type { Lease } from '../ports.ts';
+import type { VisitContext } from './context.ts';
+import { deferred, type Ending } from './ending.ts';
+
+/** First wait of a URL before its next try, in milliseconds; it doubles. The host's own clock counts as well. */
+const RETRY_DELAY_MS = 1000;
+/** A host that says "slow down" is not the fault of one URL, so such answers cost it further tries than `retries`. */
+const THROTTLED_TRIES = 8;
+
+/** Ends a visit whose request failed: another try, or an `error` event. */
+export function failed(context: VisitContext, lease: Lease, error: CrawlError, observation: Observation): Ending {
+  const { request } = lease;
+  // The crawl is being stopped: nothing is known about the URL, it goes back to its place.
+  if (error.code === 'CRAWL_ABORTED') return deferred(observation);
+  const observed: Observation =
+    observation.status === undefined
+      ? { ...observation, error: { code: error.code, retryable: error.retryable } }
+      : observation;
+  const record = {
+    error: error.code,
+    ...(error.status === undefined ? {} : { status: error.status }),
+  };
+  if (error.retryable && request.attempts < triesOf(context, error)) {
+    const afterMs = RETRY_DELAY_MS * 2 ** Math.min(request.attempts, 6);
+    const dueAt = context.clock.now() + afterMs;
+    context.stats.retried();
+    return {
+      outcome: {
+        outcome: 'retry',
+        observation: observed,
+        request: { ...request, attempts: request.attempts + 1 },
+        dueAt,
+        record,
+      },
+      announce: () => context.events.emit('retry', request.url, error, afterMs),
+    };
+  }
+  return {
+    outcome: { outcome: 'failed', observation: observed, record },
+    announce: () => context.events.emit('error', error, request.url),
+  };
+}
+
+function triesOf(context: VisitContext, error: CrawlError): number {
+  if (error.status === 429 || error.status === 503) return context.retries === 0 ? 0 : THROTTLED_TRIES;
+  return error.status === 421 ? Math.min(1, context.retries) : context.retries;
+}

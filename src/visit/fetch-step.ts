@@ -1,0 +1,77 @@
+import { toCrawlError } from '../errors.ts';
+import type { FetchResult } from '../fetcher/index.ts';
+import { parseRetryAfter } from '../headers.ts';
+import { isMarkup } from '../page.ts';
+import type { Observation } from '../politeness.ts';
+import type { Lease } from '../ports.ts';
+import { MAX_SITEMAP_BYTES } from '../sitemap.ts';
+import type { Acceptance, ResponseHead } from '../types.ts';
+import type { VisitContext } from './context.ts';
+import type { Ending } from './ending.ts';
+import { failed } from './failure.ts';
+import { deliverPage } from './page-step.ts';
+import { followRedirect } from './redirect-step.ts';
+import { readSitemap } from './sitemap-step.ts';
+import { RETRYABLE_STATUSES, THROTTLING_STATUSES, unwantedStatus } from './status-step.ts';
+
+/** Sends the one request of a visit, and hands the answer to the step that knows what to do with it. */
+export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayMs: number): Promise<Ending> {
+  const { clock, stats } = context;
+  const { request } = lease;
+  const startedAt = clock.now();
+  context.events.emit('request', request.url);
+  stats.requested(request.host, startedAt);
+  let result: FetchResult;
+  try {
+    result = await context.fetcher.fetch(
+      {
+        url: request.url,
+        redirect: 'manual',
+        accept: (head) => acceptance(context, lease, head),
+        ...(request.kind === 'sitemap' ? { maxBodyBytes: MAX_SITEMAP_BYTES } : {}),
+      },
+      context.signal,
+    );
+  } catch (thrown) {
+    const error = toCrawlError(thrown, 'CRAWL_CONNECTION_LOST', `${request.url} can't be fetched`, {
+      url: request.url,
+    });
+    const endedAt = clock.now();
+    stats.ended(request.host, endedAt);
+    return failed(context, lease, error, { endedAt, crawlDelayMs });
+  }
+  const endedAt = clock.now();
+  const durationMs = endedAt - startedAt;
+  stats.answered(request.host, result.status, result.contentType, result.bytes, durationMs, endedAt);
+  const retryAfterMs = retryAfter(result, endedAt);
+  const observation: Observation = {
+    endedAt,
+    durationMs,
+    status: result.status,
+    crawlDelayMs,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+  if (result.location !== undefined) return followRedirect(context, lease, result, result.location, observation);
+  if (RETRYABLE_STATUSES.has(result.status) || THROTTLING_STATUSES.has(result.status)) {
+    return unwantedStatus(context, lease, result.status, observation);
+  }
+  if (request.kind === 'sitemap') return readSitemap(context, lease, result, observation);
+  return deliverPage(context, lease, result, observation, startedAt);
+}
+
+/** What becomes of the body. Answers that say nothing about a page are not worth their bytes. */
+function acceptance(context: VisitContext, lease: Lease, head: ResponseHead): Acceptance {
+  if (head.status >= 200 && head.status < 300) {
+    return lease.request.kind === 'sitemap' ? 'buffer' : context.accept(head);
+  }
+  if (RETRYABLE_STATUSES.has(head.status) || THROTTLING_STATUSES.has(head.status)) return 'skip';
+  if (head.status >= 300 && head.status < 400) return 'skip';
+  return isMarkup(head.contentType) ? 'buffer' : 'skip';
+}
+
+function retryAfter(result: FetchResult, now: number): number | undefined {
+  const value = result.headers['retry-after'];
+  if (value === undefined) return undefined;
+  const { date } = result.headers;
+  return parseRetryAfter(value, { now, date: typeof date === 'string' ? date : undefined });
+}

@@ -1,0 +1,113 @@
+import { toCrawlError } from '../errors.ts';
+import type { FetchResult } from '../fetcher/index.ts';
+import { FetchedPage, isMarkup } from '../page.ts';
+import type { Observation } from '../politeness.ts';
+import type { Lease } from '../ports.ts';
+import type { Page } from '../types.ts';
+import type { VisitContext } from './context.ts';
+import { deferred, type Ending } from './ending.ts';
+import { failed } from './failure.ts';
+import { outlinks } from './links-step.ts';
+
+/** Delivers a page, then takes its links. A body that nobody wanted ends the visit with a named skip. */
+export async function deliverPage(
+  context: VisitContext,
+  lease: Lease,
+  result: FetchResult,
+  observation: Observation,
+  startedAt: number,
+): Promise<Ending> {
+  const { events, stats } = context;
+  const { request } = lease;
+  if (result.acceptance === 'skip' && isSuccess(result.status)) {
+    stats.skipped('not-accepted');
+    return {
+      outcome: { outcome: 'skipped', observation, record: { status: result.status, reason: 'not-accepted' } },
+      announce: () => void events.emit('skip', request.url, 'not-accepted', request.referrer),
+    };
+  }
+  const page = pageOf(context, lease, result, startedAt);
+  const firstUrl = await seenBody(context, page, result);
+  const taken = await context.hooks.deliver(page);
+  const broken = closeStream(result);
+  if (broken !== undefined) {
+    const error = toCrawlError(broken, 'CRAWL_CONNECTION_LOST', `The body of ${request.url} broke off`, {
+      url: request.url,
+      retryable: true,
+    });
+    return failed(context, lease, error, { ...observation, status: undefined, endedAt: context.clock.now() });
+  }
+  if (!taken) return deferred(observation);
+  stats.delivered(request.host);
+  if (firstUrl !== undefined) {
+    stats.duplicate();
+    events.emit('duplicate', page, firstUrl);
+  }
+  const found = await outlinks(context, lease, page, isSuccess(result.status) && isMarkup(result.contentType));
+  const entry =
+    firstUrl === undefined && hasBody(result) ? context.contentSeen.entry(page.fingerprint, page.url) : undefined;
+  return {
+    outcome: {
+      outcome: 'done',
+      // A streamed body ends when its reader is done; the host was busy until then.
+      observation: result.acceptance === 'stream' ? { ...observation, endedAt: context.clock.now() } : observation,
+      outlinks: found.requests,
+      delivered: true,
+      record: {
+        status: result.status,
+        ms: observation.durationMs,
+        ...(firstUrl === undefined ? {} : { duplicateOf: firstUrl }),
+      },
+      ...(entry === undefined ? {} : { meta: [entry] }),
+    },
+    links: found.links,
+  };
+}
+
+function pageOf(context: VisitContext, lease: Lease, result: FetchResult, startedAt: number): FetchedPage {
+  const { request } = lease;
+  return new FetchedPage(
+    {
+      url: request.redirects?.[0]?.url ?? request.url,
+      finalUrl: result.finalUrl,
+      redirects: request.redirects ?? [],
+      status: result.status,
+      headers: result.headers,
+      contentType: result.contentType,
+      body: result.body,
+      stream: result.stream,
+      depth: request.depth,
+      referrer: request.referrer,
+      fetchedAt: new Date(startedAt),
+      timings: result.timings,
+      bytes: result.bytes,
+      truncated: result.truncated,
+    },
+    context.extractor,
+    context.userAgent,
+  );
+}
+
+/**
+ * A stream that nobody read to its end must not hold its socket.
+ * @returns what broke it, if something did while it was being read.
+ */
+function closeStream({ stream }: FetchResult): unknown {
+  if (stream === undefined) return undefined;
+  const { errored } = stream;
+  stream.destroy();
+  return errored ?? undefined;
+}
+
+async function seenBody(context: VisitContext, page: Page, result: FetchResult): Promise<string | undefined> {
+  return hasBody(result) ? context.contentSeen.check(page.fingerprint, page.url) : undefined;
+}
+
+/** Error pages and empty bodies are alike by nature; only real contents are compared. */
+function hasBody(result: FetchResult): boolean {
+  return isSuccess(result.status) && result.acceptance === 'buffer' && result.body.length > 0;
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}

@@ -1,0 +1,176 @@
+import { type CrawlError, toCrawlError } from '../errors.ts';
+import { parseContentType, parseRetryAfter } from '../headers.ts';
+import type { Observation } from '../politeness.ts';
+import type { Lease } from '../ports.ts';
+import { politenessHost } from '../request.ts';
+import type { SkipReason } from '../types.ts';
+import { addressGate } from './address-step.ts';
+import type { VisitContext } from './context.ts';
+import { deferred, type Ending, skippedUnasked } from './ending.ts';
+
+/** RFC 9309 section 2.5: at least 500 KiB are read. */
+const MAX_ROBOTS_BYTES = 512_000;
+/** How soon a URL is tried again whose rules are on their way through another host's queue. */
+const PENDING_POLL_MS = 500;
+/** First wait before robots.txt is asked for again after a failed connection; it doubles. */
+const QUICK_RETRY_MS = 1000;
+
+/** What the gate says: go on (and how slowly), or how the visit ends. */
+export type RobotsGate = { readonly ending: Ending } | { readonly ending?: undefined; readonly crawlDelayMs: number };
+
+/**
+ * May this URL be fetched? A lease whose robots.txt isn't known spends itself on fetching it, since that request counts
+ * on the host's clock like any other (RFC 9309; the URL comes due again after the delay).
+ */
+export async function robotsGate(context: VisitContext, lease: Lease): Promise<RobotsGate> {
+  const { robots, userAgent } = context;
+  const { request } = lease;
+  if (robots === undefined) return { crawlDelayMs: 0 };
+  const origin = new URL(request.url).origin;
+  await robots.load(origin);
+  const verdict = robots.verdict(request.url, userAgent);
+  if (verdict === undefined) return { ending: await fetchRules(context, lease, origin) };
+  if (verdict.retryAt === undefined) context.unreachable.recovered(request.host);
+  if (verdict.allowed) return { crawlDelayMs: crawlDelay(context, verdict.crawlDelay) };
+  if (verdict.retryAt === undefined) return { ending: refuse(context, lease, verdict.reason ?? 'robots') };
+  return { ending: await unreachable(context, lease, verdict.retryAt) };
+}
+
+/** A hop of a robots.txt that was redirected here, queued for the sake of another URL's origin. */
+export async function robotsHop(context: VisitContext, lease: Lease): Promise<Ending> {
+  const { origin = '' } = lease.request;
+  const conditions = context.robots?.conditions(origin, lease.url) ?? {};
+  const { ending } = await requestRules(context, lease, origin, lease.url, conditions);
+  return { ...ending, outcome: { ...ending.outcome, outcome: 'done' } };
+}
+
+async function fetchRules(context: VisitContext, lease: Lease, origin: string): Promise<Ending> {
+  const next = context.robots?.nextFetch(origin);
+  if (next === undefined) return pollLater(context, lease);
+  const busy = await addressGate(context, lease);
+  if (busy !== undefined) {
+    context.robots?.abandon(origin);
+    return busy;
+  }
+  const { ending, failure, quick } = await requestRules(context, lease, origin, next.url, next.headers);
+  if (failure === undefined) return ending;
+  if (quick && lease.request.attempts < context.retries) {
+    // A connection that failed once is tried again soon; only then does the ladder of minutes begin.
+    context.robots?.retrySoon(origin);
+    const dueAt = context.clock.now() + QUICK_RETRY_MS * 2 ** lease.request.attempts;
+    const request = { ...lease.request, attempts: lease.request.attempts + 1 };
+    return { outcome: { ...ending.outcome, outcome: 'retry', request, dueAt } };
+  }
+  return { ...ending, announce: () => context.events.emit('error', failure, next.url) };
+}
+
+interface RulesRequest {
+  readonly ending: Ending;
+  readonly failure?: CrawlError;
+  /** Whether the failure is of a kind that often passes at once. */
+  readonly quick?: boolean;
+}
+
+async function requestRules(
+  context: VisitContext,
+  lease: Lease,
+  origin: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<RulesRequest> {
+  const { clock, events, fetcher, robots, stats, userAgent } = context;
+  const { host } = lease.request;
+  const startedAt = clock.now();
+  events.emit('request', url);
+  stats.requested(host, startedAt);
+  try {
+    const answer = await fetcher.getOnce(url, {
+      maxBytes: MAX_ROBOTS_BYTES,
+      userAgent,
+      headers,
+      signal: context.signal,
+    });
+    const endedAt = clock.now();
+    stats.answered(
+      host,
+      answer.status,
+      contentTypeOf(answer.headers),
+      answer.body.length,
+      endedAt - startedAt,
+      endedAt,
+    );
+    const step = robots?.accept(origin, answer);
+    const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], { now: endedAt, date: dateOf(answer.headers) });
+    const observation: Observation = {
+      endedAt,
+      durationMs: endedAt - startedAt,
+      status: answer.status,
+      ...knownCrawlDelay(context, lease, origin),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    };
+    const ending = deferred(observation);
+    if (step === undefined) return { ending };
+    if ('done' in step) {
+      const sitemaps = step.outcome === 'unreachable' ? [] : context.hooks.sitemapsOf(origin, step.sitemaps);
+      return { ending: { outcome: { ...ending.outcome, outlinks: sitemaps } } };
+    }
+    const hop = { url: step.next, kind: 'robots' as const, origin, depth: lease.request.depth };
+    return { ending: { outcome: { ...ending.outcome, outlinks: [hop] } } };
+  } catch (thrown) {
+    const failure = toCrawlError(thrown, 'CRAWL_CONNECT_FAILED', `robots.txt of ${origin} can't be had`, { url });
+    const endedAt = clock.now();
+    stats.ended(host, endedAt);
+    if (failure.code === 'CRAWL_ABORTED') {
+      robots?.abandon(origin);
+      return { ending: deferred({ endedAt }) };
+    }
+    robots?.accept(origin, { error: failure });
+    const observation: Observation = { endedAt, error: { code: failure.code, retryable: failure.retryable } };
+    const quick = failure.retryable && !failure.code.endsWith('_TIMEOUT');
+    return { ending: deferred(observation), failure, quick };
+  }
+}
+
+async function unreachable(context: VisitContext, lease: Lease, retryAt: number): Promise<Ending> {
+  const { host } = lease.request;
+  if (context.unreachable.isGivenUp(host)) return refuse(context, lease, 'robots-unreachable');
+  context.unreachable.wait(host, retryAt);
+  await context.frontier.setHost(host, { blockedUntil: retryAt });
+  return {
+    ...deferred(),
+    announce: () =>
+      context.events.emit('host', host, { status: 'robots-unreachable', nextAt: retryAt, delayMs: lease.host.delayMs }),
+  };
+}
+
+async function pollLater(context: VisitContext, lease: Lease): Promise<Ending> {
+  const nextAt = Math.max(lease.host.nextAt, context.clock.now() + PENDING_POLL_MS);
+  await context.frontier.setHost(lease.request.host, { nextAt });
+  return deferred();
+}
+
+function refuse(context: VisitContext, lease: Lease, reason: SkipReason): Ending {
+  const { url, referrer } = lease.request;
+  context.stats.skipped(reason);
+  return skippedUnasked(reason, () => context.events.emit('skip', url, reason, referrer));
+}
+
+function crawlDelay(context: VisitContext, seconds: number | undefined): number {
+  return seconds === undefined ? 0 : Math.min(seconds * 1000, context.maxCrawlDelayMs);
+}
+
+/** A delay just learnt holds for the very next request to the host. */
+function knownCrawlDelay(context: VisitContext, lease: Lease, origin: string): { crawlDelayMs?: number } {
+  if (politenessHost(new URL(origin).hostname) !== lease.request.host) return {};
+  const verdict = context.robots?.verdict(`${origin}/`, context.userAgent);
+  return verdict === undefined ? {} : { crawlDelayMs: crawlDelay(context, verdict.crawlDelay) };
+}
+
+function contentTypeOf(headers: Readonly<Record<string, string | string[]>>): string {
+  return parseContentType(headers['content-type']).type;
+}
+
+function dateOf(headers: Readonly<Record<string, string | string[]>>): string | undefined {
+  const { date } = headers;
+  return typeof date === 'string' ? date : date?.[0];
+}

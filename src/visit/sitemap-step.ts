@@ -1,0 +1,43 @@
+import type { FetchResult } from '../fetcher/index.ts';
+import type { Observation } from '../politeness.ts';
+import type { Lease } from '../ports.ts';
+import type { CrawlRequest, Link } from '../types.ts';
+import type { VisitContext } from './context.ts';
+import type { Ending } from './ending.ts';
+import { prioritized } from './links-step.ts';
+
+/** Queues what a sitemap lists. A sitemap that isn't there is no error: it was only hoped for. */
+export async function readSitemap(
+  context: VisitContext,
+  lease: Lease,
+  result: FetchResult,
+  observation: Observation,
+): Promise<Ending> {
+  const { request } = lease;
+  const record = { status: result.status };
+  if (result.status !== 200) return { outcome: { outcome: 'done', observation, record } };
+  const found = context.hooks.sitemapEntries(result.body, {
+    url: request.url,
+    contentType: result.contentType,
+    depth: request.depth,
+  });
+  const outlinks: CrawlRequest[] = [];
+  const links: Link[] = [];
+  for (const { url, kind } of found.links) {
+    const context_ = { depth: 0, referrer: request.url, source: 'sitemap' };
+    const admitted = context.admission.admit({ url, kind, ...context_, level: kind === 'sitemap' ? 1 : 0 }, context_);
+    if (admitted.request === undefined) {
+      context.stats.skipped(admitted.reason);
+      context.events.emit('skip', url, admitted.reason, request.url);
+      continue;
+    }
+    outlinks.push(await prioritized(context.hooks.prioritize, admitted.request));
+    links.push({ url: admitted.request.url, source: 'sitemap', rel: [], nofollow: false });
+  }
+  const { error } = found;
+  return {
+    outcome: { outcome: error === undefined ? 'done' : 'failed', observation, outlinks, record },
+    links,
+    ...(error === undefined ? {} : { announce: () => void context.events.emit('error', error, request.url) }),
+  };
+}

@@ -1,0 +1,62 @@
+import { toCrawlError } from '../errors.ts';
+import type { Lease } from '../ports.ts';
+import { addressGate } from './address-step.ts';
+import type { VisitContext } from './context.ts';
+import { type Ending, skippedUnasked } from './ending.ts';
+import { failed } from './failure.ts';
+import { fetchStep } from './fetch-step.ts';
+import { robotsGate, robotsHop } from './robots-step.ts';
+
+/**
+ * One lease, from robots to settlement: host limit, robots rules, address, request, then whatever the answer asks for.
+ * @throws {@link CrawlError} only what the store throws; everything else ends in an event.
+ */
+export async function visit(context: VisitContext, lease: Lease): Promise<void> {
+  const ending = await decide(context, lease);
+  const known: number[] = [];
+  const entry = context.checkpoint?.();
+  const outcome =
+    entry === undefined ? ending.outcome : { ...ending.outcome, meta: [...(ending.outcome.meta ?? []), entry] };
+  const settled = await context.frontier.settle(lease, outcome, (index) => known.push(index));
+  // Taken over by another worker: that one announces.
+  if (!settled.accepted) return;
+  context.stats.offered(settled.offered);
+  if (known.length > 0) context.stats.skipped('seen', known.length);
+  ending.announce?.();
+  if (settled.host !== undefined) context.events.emit('host', lease.request.host, settled.host);
+  announceLinks(context, ending, known, lease.url);
+}
+
+async function decide(context: VisitContext, lease: Lease): Promise<Ending> {
+  try {
+    const limit = hostLimit(context, lease);
+    if (limit !== undefined) return limit;
+    if (lease.request.kind === 'robots') {
+      return (await addressGate(context, lease)) ?? (await robotsHop(context, lease));
+    }
+    const robots = await robotsGate(context, lease);
+    if (robots.ending !== undefined) return robots.ending;
+    return (await addressGate(context, lease)) ?? (await fetchStep(context, lease, robots.crawlDelayMs));
+  } catch (thrown) {
+    const error = toCrawlError(thrown, 'CRAWL_INTERNAL', `The visit of ${lease.url} failed`, { url: lease.url });
+    return failed(context, lease, error, { endedAt: context.clock.now() });
+  }
+}
+
+function hostLimit(context: VisitContext, lease: Lease): Ending | undefined {
+  if (lease.host.pages < context.maxPagesPerHost || lease.request.kind !== 'page') return undefined;
+  const { url, referrer } = lease.request;
+  context.stats.skipped('host-limit');
+  return skippedUnasked('host-limit', () => context.events.emit('skip', url, 'host-limit', referrer));
+}
+
+function announceLinks(context: VisitContext, { links }: Ending, known: readonly number[], from: string): void {
+  if (links === undefined || links.length === 0) return;
+  const { events } = context;
+  if (!events.wants('offer') && !(known.length > 0 && events.wants('skip'))) return;
+  const seen = new Set(known);
+  for (const [index, link] of links.entries()) {
+    if (seen.has(index)) events.emit('skip', link.url, 'seen', from);
+    else events.emit('offer', link);
+  }
+}

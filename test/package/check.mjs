@@ -1,0 +1,60 @@
+// The package as its users get it: packed, looked over, installed into an empty ESM and an empty CommonJS project.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = new URL('../..', import.meta.url).pathname;
+const scratch = mkdtempSync(join(tmpdir(), 'polite-crawler-package-'));
+const run = (command, args, cwd) => execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+try {
+  const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', scratch], root));
+  const tarball = join(scratch, packed.filename);
+  const files = packed.files.map((file) => file.path);
+  expect(files.includes('dist/index.js') && files.includes('dist/index.d.ts'), 'the tarball holds dist');
+  expect(files.includes('README.md') && files.includes('LICENSE') && files.includes('CHANGELOG.md'), 'and its papers');
+  expect(!files.some((file) => /^(test|examples|docs|\.ci)\//.test(file)), 'and nothing that only developers need');
+  expect(packed.size < 1_000_000, `the tarball has ${packed.size} bytes`);
+  console.log(`${packed.filename}: ${packed.size} bytes, ${files.length} files`);
+
+  run('npx', ['publint', '--strict', tarball], root);
+  run('npx', ['attw', tarball, '--profile', 'esm-only'], root);
+
+  const program = (load) => `
+    ${load}
+    if (typeof Crawler !== 'function' || typeof storeContract !== 'function') throw new Error('exports are missing');
+    let code;
+    try { new Crawler({}); } catch (error) { code = error.code; }
+    if (code !== 'CRAWL_CONTACT_MISSING') throw new Error('the constructor did not ask for a contact: ' + code);
+    console.log('ok');
+  `;
+  project('esm', 'module', 'main.mjs', program(`
+    import { Crawler } from 'polite-crawler';
+    import { storeContract } from 'polite-crawler/testing';
+  `));
+  project('cjs', 'commonjs', 'main.cjs', program(`
+    const { Crawler } = require('polite-crawler');
+    const { storeContract } = require('polite-crawler/testing');
+  `));
+
+  function project(name, type, file, source) {
+    const directory = join(scratch, name);
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: `empty-${name}`, private: true, type }));
+    writeFileSync(join(directory, file), source);
+    run('npm', ['install', '--no-audit', '--no-fund', tarball], directory);
+    expect(run('node', [file], directory).trim().endsWith('ok'), `${name}: the program runs`);
+    const help = run('npx', ['polite-crawler', '--help'], directory);
+    expect(help.includes('--contact'), `${name}: the command is installed`);
+    const version = run('npx', ['polite-crawler', '--version'], directory).trim();
+    expect(version === JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version, `${name}: it tells its version`);
+    console.log(`${name}: installed and run`);
+  }
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+function expect(holds, what) {
+  if (!holds) throw new Error(`package check: not so: ${what}`);
+}
