@@ -20,9 +20,12 @@ export type LookupCallback = (error: Error | null, address?: LookupAnswer, famil
  * Finds the addresses of a host: a function with the signature of Node's `dns.lookup`, or one that returns a promise of
  * an address, of several, or of `{ address, family }` objects.
  */
-export type DnsLookup =
-  | ((hostname: string) => Promise<LookupAnswer>)
-  | ((hostname: string, options: { all: true; family: 0 }, callback: LookupCallback) => void);
+export type DnsLookup = (
+  hostname: string,
+  options: { readonly all: true; readonly family: 0 },
+  callback: LookupCallback,
+  // biome-ignore lint/suspicious/noConfusingVoidType: what a function that calls back returns
+) => Promise<LookupAnswer> | void;
 
 /** Decides about an address; throws to refuse. `AddressGuard` is one. */
 export interface AddressJudge {
@@ -230,20 +233,18 @@ function askLookup(lookup: DnsLookup, hostname: string): Promise<readonly Resolv
         reject(error);
       }
     };
-    const called = (lookup as (hostname: string, options: object, callback: LookupCallback) => unknown)(
-      hostname,
-      { all: true, family: 0 },
-      (error, answer) => (error ? reject(error) : answered(answer)),
+    const called = lookup(hostname, { all: true, family: 0 }, (error, answer) =>
+      error ? reject(error) : answered(answer),
     );
     if (!isThenable(called)) return;
     called.then((answer) => {
       // An async function written for the callback has nothing to say when it returns.
-      if (answer !== undefined || lookup.length < 3) answered(answer as LookupAnswer | undefined);
+      if (answer !== undefined || lookup.length < 3) answered(answer);
     }, reject);
   });
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+function isThenable<T>(value: T): value is T & PromiseLike<LookupAnswer | undefined> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 

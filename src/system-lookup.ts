@@ -1,61 +1,117 @@
 import { lookup, Resolver } from 'node:dns';
 
-/** How long the system's resolver is waited for before the name servers are asked as well. */
-const PATIENCE_MS = 1_500;
-
-/**
- * Look-ups the system does at one time. libuv gives `getaddrinfo` half of its threads and queues the rest; keeping the
- * queue here allows a name that was answered otherwise to leave it.
- */
-const SLOTS = Math.ceil((Number(process.env.UV_THREADPOOL_SIZE) || 4) / 2);
-
-interface Address {
+/** One address of a host. */
+export interface Address {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-const waiting = new Set<() => void>();
-let running = 0;
+/** The two ways to find a host, and how they are used; tests put their own in place. */
+export interface Resolvers {
+  /** As `getaddrinfo` does it: hosts file, search domains, name servers. */
+  readonly system: (hostname: string) => Promise<readonly Address[]>;
+  /** Name servers only. Gives nothing where they know nothing; `stop` ends the question. */
+  readonly nameServers: (
+    hostname: string,
+    found: (addresses: readonly Address[]) => void,
+  ) => { readonly stop: () => void };
+  /** Questions the system works on at one time. */
+  readonly slots: number;
+  /** How long the system is waited for before the name servers are asked as well, in milliseconds. */
+  readonly patienceMs: number;
+}
 
 /**
- * Asks the system for the addresses of a host, hosts file included. Where it gives no answer for a while, because its
- * few threads wait for other names' slow servers, the name servers are asked too, and the first addresses count.
- * Rejects with the system's error.
+ * Asks the system for the addresses of hosts. Where it gives no answer for a while, because its few threads wait for the
+ * slow servers of other names, the name servers are asked too, and the first addresses count. An error is always the
+ * system's.
  */
+export class SystemLookup {
+  readonly #resolvers: Resolvers;
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+
+  constructor(resolvers: Resolvers) {
+    this.#resolvers = resolvers;
+  }
+
+  find(hostname: string): Promise<readonly Address[]> {
+    const { nameServers, patienceMs, system } = this.#resolvers;
+    return new Promise((resolve, reject) => {
+      let asked: { readonly stop: () => void } | undefined;
+      const settle = (answer: () => void) => {
+        clearTimeout(timer);
+        this.#waiting.delete(start);
+        asked?.stop();
+        answer();
+      };
+      const start = () => {
+        this.#waiting.delete(start);
+        this.#running++;
+        system(hostname)
+          .finally(() => {
+            this.#running--;
+            this.#next();
+          })
+          .then(
+            (addresses) => settle(() => resolve(addresses)),
+            (error) => settle(() => reject(error)),
+          );
+      };
+      const timer = setTimeout(() => {
+        try {
+          asked = nameServers(hostname, (addresses) => settle(() => resolve(addresses)));
+        } catch {
+          // A name they can't even be asked about; the system's answer is waited for.
+        }
+      }, patienceMs);
+      this.#waiting.add(start);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    const [start] = this.#waiting;
+    if (this.#running < this.#resolvers.slots) start?.();
+  }
+}
+
+const PATIENCE_MS = 1_500;
+
+/**
+ * libuv gives `getaddrinfo` half of its threads and queues the rest; keeping the queue here lets a name that was
+ * answered otherwise leave it.
+ */
+const SLOTS = Math.ceil((Number(process.env.UV_THREADPOOL_SIZE) || 4) / 2);
+
+/** For the whole process, as are the threads. */
+const shared = new SystemLookup({
+  system: askSystem,
+  nameServers: askNameServers,
+  slots: SLOTS,
+  patienceMs: PATIENCE_MS,
+});
+
+/** The addresses of a host as this machine finds them. Rejects with the system's error. */
 export function systemLookup(hostname: string): Promise<readonly Address[]> {
+  return shared.find(hostname);
+}
+
+function askSystem(hostname: string): Promise<readonly Address[]> {
   return new Promise((resolve, reject) => {
-    let resolver: Resolver | undefined;
-    const start = () => {
-      waiting.delete(start);
-      running++;
-      lookup(hostname, { all: true, verbatim: true }, (error, addresses) => {
-        running--;
-        next();
-        settle(() => (error === null ? resolve(addresses as Address[]) : reject(error)));
-      });
-    };
-    const timer = setTimeout(() => {
-      resolver = new Resolver({ timeout: 2_000, tries: 2 });
-      askNameServers(resolver, hostname, (addresses) => settle(() => resolve(addresses)));
-    }, PATIENCE_MS);
-    const settle = (answer: () => void) => {
-      clearTimeout(timer);
-      waiting.delete(start);
-      resolver?.cancel();
-      answer();
-    };
-    waiting.add(start);
-    next();
+    lookup(hostname, { all: true, verbatim: true }, (error, addresses) => {
+      if (error === null) resolve(addresses as Address[]);
+      else reject(error);
+    });
   });
 }
 
-function next(): void {
-  const [start] = waiting;
-  if (running < SLOTS) start?.();
-}
-
-/** Calls back once there are addresses, and not at all where there are none: then the system's answer is waited for. */
-function askNameServers(resolver: Resolver, hostname: string, found: (addresses: readonly Address[]) => void): void {
+/** Calls back once there are addresses, and not at all where there are none. */
+function askNameServers(
+  hostname: string,
+  found: (addresses: readonly Address[]) => void,
+): { readonly stop: () => void } {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   const all: Address[] = [];
   let open = 2;
   const collect = (family: 4 | 6) => (error: Error | null, addresses: readonly string[]) => {
@@ -64,4 +120,5 @@ function askNameServers(resolver: Resolver, hostname: string, found: (addresses:
   };
   resolver.resolve4(hostname, collect(4));
   resolver.resolve6(hostname, collect(6));
+  return { stop: () => resolver.cancel() };
 }
