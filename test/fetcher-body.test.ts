@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import zlib, { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CrawlError } from '../src/errors.ts';
@@ -22,6 +22,8 @@ const CODED = {
   'gzip, br': brotliCompressSync(gzipSync(BYTES)),
   ' GZip ': gzipSync(BYTES),
   'identity, gzip': gzipSync(BYTES),
+  // From Node 22.15 on.
+  ...('zstdCompressSync' in zlib ? { zstd: (zlib.zstdCompressSync as (body: Buffer) => Buffer)(BYTES) } : {}),
 };
 
 /** Serves one body, in pieces of `piece` bytes. */
@@ -70,6 +72,7 @@ describe.each(['buffer', 'stream'] as const)('a body taken as %s', (acceptance) 
     ['plain text under the name of gzip', 'gzip', BYTES, true],
     ['plain text under the name of deflate', 'deflate', BYTES, true],
     ['plain text under the name of br', 'br', BYTES, true],
+    ['plain text under the name of zstd', 'zstd', BYTES, true],
     ['plain text under two names', 'deflate, gzip', BYTES, true],
     ['plain text under a name nobody knows', 'utf-16', BYTES, true],
     ['binary under the name of deflate', 'deflate', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), true],
@@ -208,7 +211,7 @@ describe.each(['buffer', 'stream'] as const)('a body taken as %s', (acceptance) 
   });
 
   test.each(['gzip', 'br', 'deflate', 'br, gzip'])('that is a %s bomb is recognised by its ratio', async (coding) => {
-    const zeros = Buffer.alloc(40_000_000);
+    const zeros = Buffer.alloc(4_000_000);
     const bomb =
       coding === 'gzip'
         ? gzipSync(zeros)

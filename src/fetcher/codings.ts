@@ -69,7 +69,14 @@ function recognise(named: Coding | 'identity' | undefined, first: Buffer): Codin
     if (named === 'gzip') return 'identity';
     return looksLikeText(first) || !startsRawDeflate(first) ? 'identity' : 'deflate-raw';
   }
-  return named === 'br' && looksLikeText(first) ? 'identity' : named;
+  if (named === 'zstd' && isZstd(first)) return 'zstd';
+  return named !== undefined && looksLikeText(first) ? 'identity' : named;
+}
+
+/** RFC 8878, 3.1: the magic number of a frame, or of one that is skipped. */
+function isZstd(first: Buffer): boolean {
+  const magic = first.length < 4 ? 0 : first.readUInt32LE(0);
+  return magic === 0xfd2fb528 || (magic >= 0x184d2a50 && magic <= 0x184d2a5f);
 }
 
 function isGzip(first: Buffer): boolean {
@@ -100,6 +107,20 @@ function looksLikeText(first: Buffer): boolean {
   return true;
 }
 
+/** What Node has from 22.15 on. */
+interface Zstd {
+  createZstdDecompress(options: object): zlib.Gunzip;
+  zstdDecompressSync(body: Buffer, options: object): Buffer;
+}
+
+const zstd = zlib as unknown as Zstd;
+
+/** RFC 9659: a window of 8 MB at most. */
+const ZSTD_WINDOW_LOG = 23;
+const zstdParameter = (zlib.constants as Record<string, number>).ZSTD_d_windowLogMax;
+const ZSTD_PARAMS: Readonly<Record<number, number>> =
+  zstdParameter === undefined ? {} : { [zstdParameter]: ZSTD_WINDOW_LOG };
+
 /** A stream that undoes a coding. Junk behind the end of a gzip member is ignored, as browsers do. */
 export function decoder(coding: Coding): Transform & { readonly bytesWritten: number } {
   switch (coding) {
@@ -112,7 +133,7 @@ export function decoder(coding: Coding): Transform & { readonly bytesWritten: nu
     case 'br':
       return zlib.createBrotliDecompress();
     case 'zstd':
-      return (zlib as unknown as { createZstdDecompress(): zlib.Gunzip }).createZstdDecompress();
+      return zstd.createZstdDecompress({ params: ZSTD_PARAMS });
   }
 }
 
@@ -132,10 +153,7 @@ export function decodeAtOnce(coding: Coding, body: Buffer, most: number): Buffer
     case 'br':
       return zlib.brotliDecompressSync(body, options);
     case 'zstd':
-      return (zlib as unknown as { zstdDecompressSync(body: Buffer, options: object): Buffer }).zstdDecompressSync(
-        body,
-        options,
-      );
+      return zstd.zstdDecompressSync(body, { ...options, params: ZSTD_PARAMS });
   }
 }
 
