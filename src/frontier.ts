@@ -293,15 +293,11 @@ export class Frontier {
   #request(offer: Offer): CrawlRequest {
     if (isRequest(offer)) return offer;
     const init = typeof offer === 'string' || offer instanceof URL ? { url: offer } : offer;
-    const request = createRequest(init, this.#canonical);
+    const url = init?.url;
+    const request = typeof url === 'string' || url instanceof URL ? createRequest(init, this.#canonical) : null;
     if (request === null) {
-      throw new CrawlError(
-        'CRAWL_URL_INVALID',
-        `Only http and https URLs can be crawled, not ${show(String(init.url))}.`,
-        {
-          url: String(init.url),
-        },
-      );
+      const message = `Only absolute http and https URLs can be crawled, not ${show(url instanceof URL ? url.href : url)}.`;
+      throw new CrawlError('CRAWL_URL_INVALID', message, { url: url === undefined ? undefined : String(url) });
     }
     return init.level === undefined && this.#prioritize !== undefined ? this.#levelled(request) : request;
   }
@@ -340,5 +336,7 @@ export class Frontier {
 }
 
 function isRequest(offer: Offer): offer is CrawlRequest {
-  return typeof offer === 'object' && 'key' in offer && 'host' in offer && typeof offer.url === 'string';
+  return (
+    typeof offer === 'object' && offer !== null && 'key' in offer && 'host' in offer && typeof offer.url === 'string'
+  );
 }

@@ -140,8 +140,8 @@ export class MemoryStore implements CrawlStore {
     const entry = this.#leases.get(lease.fence);
     if (entry === undefined) return now + 1;
     const { host } = entry;
-    if (entry.address?.name === address && host.address === entry.address) return 0;
     const found = this.#schedule.move(host, address);
+    if (entry.address === found) return 0;
     this.#releaseAddress(entry, 0);
     if (found.holder !== undefined && found.holder !== host) return Math.max(found.nextAt, now + 1);
     if (found.nextAt > now) return found.nextAt;
@@ -251,11 +251,11 @@ export class MemoryStore implements CrawlStore {
 
   #enqueue(request: CrawlRequest, now: number): void {
     const host = this.#host(request.host);
-    const idle = host.waiting === 0;
+    const asleep = host.dueAt > 0; // Nothing waits, or only what is to be tried again later.
     host.push(this.#memory, request);
     this.#queued++;
     this.#records.queued(request);
-    if (idle) this.#wake(host, now);
+    if (asleep) this.#wake(host, now);
   }
 
   #putBack(request: CrawlRequest, place: number, dueAt: number, now: number): void {

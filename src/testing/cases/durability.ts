@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { type CaseOn, hostsOf, pathOf, request, Subject, T0, TTL } from '../fixture.ts';
+import { range } from './offers.ts';
+
+/** A store that can be let go of and opened again: by `close`, or as a process does that is killed. */
+export interface Reopened {
+  readonly subject: Subject;
+  /** The same store, opened again. */
+  again(): Promise<Subject>;
+}
+
+/** What outlives the process. */
+export const durability: readonly CaseOn<Reopened>[] = [
+  [
+    'queue, seen test, order and counts are there again',
+    async ({ subject, again }) => {
+      await subject.offer('/1', '/2', { url: '/high', level: 7 }, '/3');
+      assert.equal(await subject.turn(), '/high');
+      await subject.settle(await subject.one(), { delivered: true });
+      await subject.store.flush();
+      const before = await subject.store.stats();
+      const s = await again();
+      assert.deepEqual(await s.store.stats(), before);
+      assert.equal(await s.offer('/1', '/2', '/4'), 1);
+      assert.deepEqual(await s.drain(), ['/2', '/3', '/4']);
+    },
+  ],
+  [
+    'the levels go on where they stood',
+    async ({ subject, again }) => {
+      const levels = range(60).map((n) => ({ url: `/${n % 3}/${n}`, level: (n % 3) - 1 }));
+      await subject.offer(...levels);
+      const first: string[] = [];
+      for (const _ of range(7)) first.push(await subject.turn());
+      await subject.store.flush();
+      const s = await again();
+      const got = [...first, ...(await s.drain())];
+      const { MemoryStore } = await import('../../store/memory/index.ts');
+      const whole = new Subject(new MemoryStore());
+      await whole.offer(...levels);
+      assert.deepEqual(got, await whole.drain());
+    },
+  ],
+  [
+    'clocks and states of hosts and addresses hold',
+    async ({ subject, again }) => {
+      await subject.offer('https://a.test/1', 'https://a.test/2', 'https://b.test/1');
+      await subject.store.setHost('b.test', { nextAt: T0 + 1, address: '192.0.2.1' });
+      const lease = await subject.one();
+      await subject.store.claimAddress(lease, '192.0.2.1', T0);
+      await subject.settle(lease, { host: { nextAt: T0 + 1_000, delayMs: 77, backoff: 3 }, addressNextAt: T0 + 500 });
+      const state = await subject.store.getHost('a.test');
+      await subject.store.flush();
+      const s = await again();
+      assert.deepEqual(await s.store.getHost('a.test'), state);
+      assert.deepEqual(await s.lease(T0 + 499, 10), []);
+      assert.equal(await s.nextDueAt(T0 + 499), T0 + 500);
+      assert.deepEqual(hostsOf(await s.lease(T0 + 500, 10)), ['b.test']);
+    },
+  ],
+  [
+    'deferred URLs and retries keep their place and due time',
+    async ({ subject, again }) => {
+      await subject.offer('/1', '/2', '/3');
+      const out = await subject.lease(T0, 2, { connectionsPerHost: 0 });
+      const retry = { ...out[0]!.request, attempts: 1 };
+      await subject.settle(out[0]!, { outcome: 'retry', requeue: { request: retry, dueAt: T0 + 1_000 } });
+      await subject.settle(out[1]!, { outcome: 'deferred' });
+      await subject.store.flush();
+      const s = await again();
+      assert.equal(await s.turn(), '/2');
+      assert.deepEqual((await s.one(T0 + 1_000)).request, retry);
+    },
+  ],
+  [
+    'leases that were out come back, not before the gap of their host and by their expiry at the latest',
+    async ({ subject, again }) => {
+      await subject.offer('/1', '/2');
+      await subject.store.setHost('host.test', { delayMs: 2_000 });
+      const lease = await subject.one();
+      await subject.store.flush();
+      const s = await again();
+      const rules = { startGapMs: 1_000 };
+      assert.deepEqual(await s.lease(T0, 10, rules), []);
+      assert.deepEqual(await s.lease(T0 + 1_999, 10, rules), []);
+      const back = await s.one(T0 + TTL + 2_000, rules);
+      assert.equal(pathOf(back), '/1');
+      assert.ok(back.fence > lease.fence);
+      assert.equal((await s.settle(lease, {}, T0 + TTL + 2_000)).accepted, false);
+    },
+  ],
+  [
+    'meta and records are there again',
+    async ({ subject, again }) => {
+      await subject.offer('/1', '/2');
+      await subject.store.setMeta('a', Uint8Array.of(1, 2));
+      await subject.settle(await subject.one(), {
+        record: { status: 200 },
+        meta: [['b', Uint8Array.of(3)]],
+      });
+      await subject.store.flush();
+      const s = await again();
+      assert.deepEqual([...((await s.store.getMeta('a')) ?? [])], [1, 2]);
+      assert.deepEqual([...((await s.store.getMeta('b')) ?? [])], [3]);
+      assert.equal((await s.store.record(request('/1').key))?.state, 'done');
+      assert.equal((await s.store.record(request('/2').key))?.state, 'queued');
+    },
+  ],
+];
+
+/** Two workers on one store. */
+export const sharing: readonly CaseOn<{ readonly one: Subject; readonly other: Subject }>[] = [
+  [
+    'what one worker offers the other leases and settles',
+    async ({ one, other }) => {
+      await one.offer('/1');
+      const lease = await other.one();
+      assert.deepEqual(await one.lease(), []);
+      assert.equal(await other.offer('/1'), 0);
+      assert.equal((await other.settle(lease)).accepted, true);
+      assert.equal((await one.store.stats()).done, 1);
+    },
+  ],
+  [
+    'two workers never hold one URL or one host',
+    async ({ one, other }) => {
+      await one.offer(...range(60).map((n) => `https://h${n % 20}.test/${n}`));
+      const given = (await Promise.all(range(10).map((n) => (n % 2 === 0 ? one : other).lease(T0, 4)))).flat();
+      assert.equal(new Set(hostsOf(given)).size, 20);
+      assert.equal(given.length, 20);
+      assert.equal(new Set(given.map((lease) => lease.fence)).size, 20);
+    },
+  ],
+  [
+    'a lease that ran out is taken over by the other worker',
+    async ({ one, other }) => {
+      await one.offer('/1');
+      const lost = await one.one();
+      const taken = await other.one(T0 + TTL);
+      assert.equal(taken.url, lost.url);
+      assert.equal((await one.settle(lost, {}, T0 + TTL)).accepted, false);
+      assert.equal((await other.settle(taken, {}, T0 + TTL)).accepted, true);
+    },
+  ],
+  [
+    'two workers do not ask one address by two names',
+    async ({ one, other }) => {
+      await one.offer('https://a.test/', 'https://b.test/');
+      const a = await one.one();
+      const b = await other.one();
+      const answers = await Promise.all([
+        one.store.claimAddress(a, '192.0.2.1', T0),
+        other.store.claimAddress(b, '192.0.2.1', T0),
+      ]);
+      assert.equal(answers.filter((moment) => moment === 0).length, 1);
+    },
+  ],
+];
