@@ -1,3 +1,4 @@
+import http from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import net from 'node:net';
@@ -7,6 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { AddressGuard } from '../src/address-guard.ts';
 import { DnsCache } from '../src/dns.ts';
 import type { CrawlError } from '../src/errors.ts';
+import { createAgents } from '../src/fetcher/agents.ts';
 import { newFetcher, rejection } from './helpers/fetcher.ts';
 import { loopbackLookup, startRawSite, startSite } from './helpers/site.ts';
 import { CERTIFICATE, KEY } from './helpers/tls.ts';
@@ -246,16 +248,28 @@ describe('giving up', () => {
 });
 
 describe('connections', () => {
-  test('a refused one is an error that may pass', async () => {
+  /** A port where nobody listens. */
+  async function closedPort(): Promise<number> {
     const server = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+
+  test('a refused one is an error that may pass', async () => {
     await using fetcher = newFetcher();
-    expect(await rejection(fetcher.fetch({ url: `http://127.0.0.1:${port}/` }))).toMatchObject({
+    expect(await rejection(fetcher.fetch({ url: `http://127.0.0.1:${await closedPort()}/` }))).toMatchObject({
       code: 'CRAWL_CONNECT_FAILED',
       retryable: true,
     });
+  });
+
+  test('one refused at every address of its host says why', async () => {
+    await using fetcher = newFetcher({ dnsLookup: async () => ['127.0.0.1', '127.0.0.2'] });
+    const error = await rejection(fetcher.fetch({ url: `http://a.example.test:${await closedPort()}/` }));
+    expect(error).toMatchObject({ code: 'CRAWL_CONNECT_FAILED', retryable: true });
+    expect(String(error)).toContain('ECONNREFUSED');
   });
 
   test('a host that is not found is an error that may pass', async () => {
@@ -304,6 +318,23 @@ describe('connections', () => {
     }
     expect(requests).toBe(5);
     expect(site.connections).toBe(3);
+  });
+
+  test('one on which a 304 left a body behind is replaced too', async () => {
+    await using site = await startRawSite((socket) => {
+      socket.on('data', (head) => {
+        if (head.toString().startsWith('GET /unchanged ')) {
+          socket.write('HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n');
+          setTimeout(() => socket.write('hello'), 10);
+        } else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      });
+    });
+    await using fetcher = newFetcher();
+    for (let n = 0; n < 5; n++) {
+      expect((await fetcher.fetch({ url: site.url('/unchanged') })).status).toBe(304);
+      await delay(n * 5);
+      expect((await fetcher.fetch({ url: site.url('/page') })).body.toString()).toBe('ok');
+    }
   });
 
   test('a server that resets every request is asked once, not over and over', async () => {
@@ -430,5 +461,21 @@ describe('connections', () => {
     await using fetcher = newFetcher();
     await Promise.all(Array.from({ length: 30 }, (_, n) => fetcher.fetch({ url: site.url(`/${n}`) })));
     expect(site.maxInFlight).toBe(30);
+  });
+
+  test('no more are kept unused than fit, and the oldest goes first', async () => {
+    await using site = await startSite((_, response) => response.end('x'), '0.0.0.0');
+    const agents = createAgents(2);
+    const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+    for (const host of hosts) {
+      await new Promise((resolve, reject) => {
+        const options = { agent: agents.http, host, port: site.port };
+        http.get(options, (response) => response.resume().on('close', resolve)).on('error', reject);
+      });
+      await new Promise(setImmediate);
+    }
+    await expect.poll(() => site.openSockets).toBe(2);
+    expect(Object.keys(agents.http.freeSockets).map((name) => name.split(':')[0])).toEqual(hosts.slice(1));
+    agents.http.destroy();
   });
 });

@@ -9,6 +9,7 @@ import { BodyStream } from './body-stream.ts';
 import { contentCodings } from './codings.ts';
 import type { Deadline } from './deadline.ts';
 import { discard } from './discard.ts';
+import { toFetchError } from './failure.ts';
 import { requestHeaders } from './headers.ts';
 import type { FetcherSettings } from './options.ts';
 import { checkChain, redirectOf } from './redirect.ts';
@@ -37,6 +38,7 @@ export class Chain {
   readonly #hops: RedirectHop[] = [];
   #url: URL;
   #sentAt = 0;
+  #answeredAt = 0;
 
   constructor(context: ChainContext, request: FetchRequest, start: URL, fragment: string) {
     this.#context = context;
@@ -53,6 +55,7 @@ export class Chain {
     try {
       for (;;) {
         const response = await this.#send();
+        this.#answeredAt = performance.now();
         const redirect = redirectOf(response.status, response.headers, this.#url, this.#fragment);
         if (redirect.kind === 'none' || (redirect.kind === 'unusable' && this.#request.redirect === 'manual')) {
           const result = await this.#receive(response);
@@ -76,21 +79,31 @@ export class Chain {
     checkUrl(url);
     this.#guard.checkHostname(url.hostname);
     if (this.#request.beforeHop !== undefined) await deadline.race(this.#ask(this.#request.beforeHop));
+    deadline.signal.throwIfAborted();
     this.#sentAt = performance.now();
-    return transport.request({
-      url: url.href,
-      headers: requestHeaders(settings, {
-        url,
-        headers: this.#request.headers,
-        referer: this.#request.referer,
-        sameOrigin: url.origin === this.#start.origin,
-        named: this.#guard !== settings.network || this.#guard.isNamed(url.hostname),
-      }),
-      connectTimeoutMs: settings.timeouts.connect,
-      headersTimeoutMs: settings.timeouts.headers,
-      signal: deadline.signal,
-      lookup: settings.dns.lookupFor(this.#guard),
-      checkAddress: (address) => this.#guard.check(address, url.hostname),
+    try {
+      return await transport.request({
+        url: url.href,
+        headers: this.#headers(url),
+        connectTimeoutMs: settings.timeouts.connect,
+        headersTimeoutMs: settings.timeouts.headers,
+        signal: deadline.signal,
+        lookup: settings.dns.lookupFor(this.#guard),
+        checkAddress: (address) => this.#guard.check(address, url.hostname),
+      });
+    } catch (error) {
+      throw toFetchError(error, url.href, 'headers');
+    }
+  }
+
+  #headers(url: URL): Record<string, string> {
+    const { settings } = this.#context;
+    return requestHeaders(settings, {
+      url,
+      headers: this.#request.headers,
+      referer: this.#request.referer,
+      sameOrigin: url.origin === this.#start.origin,
+      named: this.#guard !== settings.network || this.#guard.isNamed(url.hostname),
     });
   }
 
@@ -167,13 +180,8 @@ export class Chain {
     more: Partial<FetchResult>,
   ): FetchResult {
     const { timings, remoteAddress } = response;
-    const total = performance.now() - this.#sentAt;
-    const { dns = 0, connect = 0, tls = 0, firstByte } = timings;
-    const times: Timings = {
-      ...timings,
-      ...(firstByte === undefined ? {} : { download: Math.max(0, total - dns - connect - tls - firstByte) }),
-      total,
-    };
+    const now = performance.now();
+    const times: Timings = { ...timings, download: now - this.#answeredAt, total: now - this.#sentAt };
     return {
       url: this.#start.href,
       finalUrl: this.#url.href,

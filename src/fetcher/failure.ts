@@ -52,7 +52,7 @@ export function toFetchError(thrown: unknown, url: string, phase: Phase): CrawlE
   const nodeCode = codeOf(thrown);
   const code = classify(nodeCode, phase, url.startsWith('https:'));
   const certificate = code === 'CRAWL_TLS_FAILED' && isCertificate(nodeCode);
-  return new CrawlError(code, `${WHAT[code] ?? 'Failed'}: ${describeThrown(thrown)} (${url})`, {
+  return new CrawlError(code, `${WHAT[code] ?? 'Failed'}: ${describeThrown(thrown) || nodeCode} (${url})`, {
     cause: rootCause(thrown),
     url,
     retryable: code === 'CRAWL_TLS_FAILED' ? !certificate : RETRYABLE.has(code),

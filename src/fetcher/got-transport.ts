@@ -7,7 +7,7 @@ import { type Agents, createAgents } from './agents.ts';
 import { type Phase, RESETS, toFetchError } from './failure.ts';
 import { toHeaders } from './headers.ts';
 
-/** A kept-alive socket may be closed by the server just when it is used again; then the request was never read. */
+/** A kept-alive socket may be closed by the server just when it is used again; then the request was most likely never read. */
 const STALE_SOCKET_TRIES = 2;
 
 /** Sends requests by got, stripped of all that the crawler does itself: redirects, retries, decompression, cookies. */
@@ -85,10 +85,7 @@ class Exchange {
     };
     stream.on('error', (error: Error) => {
       forget();
-      this.#stale =
-        this.#phase === 'headers' &&
-        stream.reusedSocket === true &&
-        RESETS.has((error as NodeJS.ErrnoException).code ?? '');
+      this.#stale = this.#phase === 'headers' && stream.reusedSocket === true && isLeftOver(error);
       reject(toFetchError(error, url, this.#phase));
     });
     stream.once('close', forget);
@@ -172,6 +169,12 @@ function takeOver(request: ClientRequest, response: IncomingMessage, signal: Abo
   const onAbort = () => response.destroy(signal.reason);
   signal.addEventListener('abort', onAbort);
   response.once('close', () => signal.removeEventListener('abort', onAbort));
+}
+
+/** What goes wrong on a kept connection because of what came before: it was closed, or has bytes nobody asked for. */
+function isLeftOver(error: Error): boolean {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  return RESETS.has(code) || code.startsWith('HPE_');
 }
 
 function lateError(phase: 'connect' | 'headers', ms: number, url: string): CrawlError {
