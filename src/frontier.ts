@@ -278,8 +278,11 @@ export class Frontier {
       outcome: outcome.outcome,
       outlinks,
       host,
-      requeue: again ? { request: outcome.request ?? lease.request, dueAt: outcome.dueAt ?? now } : undefined,
-      addressNextAt: observation === undefined ? undefined : observation.endedAt + this.#politeness.ipDelayMs,
+      requeue: again
+        ? { request: outcome.request ?? lease.request, dueAt: Math.ceil(outcome.dueAt ?? now) }
+        : undefined,
+      addressNextAt:
+        observation === undefined ? undefined : Math.ceil(observation.endedAt + this.#politeness.ipDelayMs),
       delivered: outcome.delivered,
       record: outcome.record,
       meta: outcome.meta,

@@ -128,7 +128,9 @@ export class Politeness {
   }
 
   /**
-   * The host's state after what was observed; times are never earlier than those of `host`. Never throws.
+   * The host's state after what was observed; its times are whole milliseconds, and never earlier than those of `host`.
+   * Never throws.
+   *
    * @param now - The present; an `endedAt` in the future counts as it stands, one that is missing as now.
    */
   after(host: HostState, observation: Observation, now: number): Verdict {
@@ -138,8 +140,8 @@ export class Politeness {
     const counts = this.#counts(host, observation, endedAt);
     const block = this.#block(host, observation, counts);
     return {
-      nextAt: Math.max(host.nextAt, endedAt + Math.max(delayMs, crawlDelayMs)),
-      blockedUntil: block.ms > 0 ? Math.max(host.blockedUntil, endedAt + block.ms) : host.blockedUntil,
+      nextAt: Math.max(host.nextAt, Math.ceil(endedAt + Math.max(delayMs, crawlDelayMs))),
+      blockedUntil: block.ms > 0 ? Math.max(host.blockedUntil, Math.ceil(endedAt + block.ms)) : host.blockedUntil,
       delayMs,
       crawlDelayMs,
       ...counts,
@@ -148,13 +150,11 @@ export class Politeness {
     };
   }
 
-  /** The adaptive gap: only a good answer brings it down, a server error doubles it. */
+  /** The adaptive gap in whole milliseconds: only a good answer brings it down, a server error doubles it. */
   #delay(host: HostState, { durationMs, status, error }: Observation): number {
     const { minDelayMs, maxDelayMs, delayFactor } = this.options;
-    const target = Math.max(
-      minDelayMs,
-      delayFactor === 0 ? 0 : Math.min(delayFactor * (amount(durationMs) ?? 0), maxDelayMs),
-    );
+    const slow = delayFactor === 0 ? 0 : Math.min(delayFactor * (amount(durationMs) ?? 0), maxDelayMs);
+    const target = Math.ceil(Math.max(minDelayMs, slow));
     if (status !== undefined && status >= 200 && status < 300 && error === undefined) return target;
     const failed = error !== undefined && status === undefined;
     const troubled = failed || (status ?? 0) >= 500 || status === 408 || status === 425 || status === 429;

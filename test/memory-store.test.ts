@@ -9,6 +9,21 @@ describe('MemoryStore keeps the contract of stores', () => {
   for (const { name, run } of storeContract(() => MemoryStore.open())) test(name, run);
 });
 
+describe('the cases on reopening and sharing hold where nothing is ever closed', () => {
+  let last: MemoryStore;
+  const open = async () => {
+    const store = await MemoryStore.open();
+    last = new Proxy(store, {
+      get: (target, name: keyof MemoryStore) =>
+        name === 'close' ? async () => {} : target[name]?.bind(target as never),
+    });
+    return last;
+  };
+  const same = async () => last;
+  const cases = storeContract(open, { reopen: same, crash: async () => {}, share: same, seeds: [] });
+  for (const { name, run } of cases.filter((one) => /^(after|shared)/.test(one.name))) test(name, run);
+});
+
 const rules: fc.Arbitrary<LeaseRules> = fc.record({
   connectionsPerHost: fc.integer({ min: 0, max: 4 }),
   pagesPerHost: fc.constantFrom(Number.POSITIVE_INFINITY, 1, 3, 10),
