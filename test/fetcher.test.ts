@@ -113,6 +113,29 @@ describe('Fetcher.fetch()', () => {
     });
   });
 
+  test('names a headers function that fails, and lets it change no URL', async () => {
+    await using site = await startSite((_, response) => response.end());
+    const fault = new Error('no token');
+    await using failing = newFetcher({
+      headers: () => {
+        throw fault;
+      },
+    });
+    expect(await rejection(failing.fetch({ url: site.url('/') }))).toMatchObject({
+      code: 'CRAWL_HOOK_FAILED',
+      cause: fault,
+      retryable: false,
+    });
+    await using meddling = newFetcher({
+      headers: (url) => {
+        url.pathname = '/other';
+        return {};
+      },
+    });
+    await meddling.fetch({ url: site.url('/mine') });
+    expect(site.paths).toEqual(['/mine']);
+  });
+
   test('does not pretend to be somebody else', async () => {
     await using site = await startSite((_, response) => response.end());
     await using fetcher = newFetcher();
@@ -191,6 +214,17 @@ describe('Fetcher.fetch()', () => {
     expect(heads).toMatchObject([
       { url: site.url('/'), status: 203, contentType: 'image/png', headers: { 'x-a': ['1', '2'] } },
     ]);
+  });
+
+  test('names what a transport of its caller throws, as a failure that may pass', async () => {
+    const fault = new Error('cable cut');
+    const transport: Transport = { request: () => Promise.reject(fault), close: async () => {} };
+    await using fetcher = newFetcher({ transport });
+    expect(await rejection(fetcher.fetch({ url: 'http://a.example.test/' }))).toMatchObject({
+      code: 'CRAWL_CONNECTION_LOST',
+      cause: fault,
+      retryable: true,
+    });
   });
 
   test('works over a transport of its caller, and does not close it', async () => {

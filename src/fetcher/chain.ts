@@ -80,11 +80,12 @@ export class Chain {
     this.#guard.checkHostname(url.hostname);
     if (this.#request.beforeHop !== undefined) await deadline.race(this.#ask(this.#request.beforeHop));
     deadline.signal.throwIfAborted();
+    const headers = this.#headers(url);
     this.#sentAt = performance.now();
     try {
       return await transport.request({
         url: url.href,
-        headers: this.#headers(url),
+        headers,
         connectTimeoutMs: settings.timeouts.connect,
         headersTimeoutMs: settings.timeouts.headers,
         signal: deadline.signal,

@@ -1,5 +1,5 @@
 import zlib from 'node:zlib';
-import { CrawlError } from '../errors.ts';
+import { CrawlError, toCrawlError } from '../errors.ts';
 import type { Headers } from '../types.ts';
 import { checkUserAgent } from '../user-agent.ts';
 
@@ -52,11 +52,19 @@ export function requestHeaders(settings: HeaderSettings, context: HeaderContext)
   const referer = refererFor(context.referer, context.url);
   if (referer !== undefined) headers.referer = referer;
   const { headers: own } = settings;
-  if (typeof own === 'function') add(headers, own(context.url), true);
+  if (typeof own === 'function') add(headers, ask(own, context.url), true);
   else add(headers, own, context.sameOrigin && context.named);
   add(headers, context.headers, context.sameOrigin);
   if (headers['user-agent'] !== settings.userAgent) checkUserAgent(headers['user-agent']);
   return headers;
+}
+
+function ask(own: Extract<HeadersOption, (url: URL) => unknown>, url: URL): ReturnType<typeof own> {
+  try {
+    return own(new URL(url));
+  } catch (error) {
+    throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"headers" failed for ${url.href}`, { url: url.href });
+  }
 }
 
 function add(

@@ -48,7 +48,7 @@ export class Fetcher implements RobotsSource {
    *   `CRAWL_HEADERS_TOO_LARGE`*
    * - redirects: `CRAWL_TOO_MANY_REDIRECTS`*, `CRAWL_REDIRECT_INVALID`*, `CRAWL_REDIRECT_REFUSED`*
    * - no whole body: `CRAWL_BODY_TRUNCATED`, `CRAWL_BODY_UNDECODABLE`*, `CRAWL_BODY_BOMB`*
-   * - at any time: `CRAWL_PAGE_TIMEOUT`, `CRAWL_ABORTED`*, `CRAWL_CLOSED`*, `CRAWL_HOOK_FAILED`* (`accept` threw)
+   * - at any time: `CRAWL_PAGE_TIMEOUT`, `CRAWL_ABORTED`*, `CRAWL_CLOSED`*, `CRAWL_HOOK_FAILED`* (`accept` or `headers` threw)
    */
   async fetch(request: FetchRequest, signal?: AbortSignal): Promise<FetchResult> {
     if (this.#closed) throw closedError(request?.url);
