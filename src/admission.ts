@@ -1,6 +1,11 @@
-import { type CanonicalOptions, createRequest, LEVELS, type RequestInit } from './request.ts';
+import { type CanonicalOptions, LEVELS, type RequestInit, requestFor } from './request.ts';
 import type { CrawlRequest, LinkContext, SkipReason } from './types.ts';
-import { safeCheck, UrlFilter } from './url-filter.ts';
+import { resolveUrl } from './url.ts';
+import { type FilterResult, safeCheck, UrlFilter } from './url-filter.ts';
+
+/** Origins whose place in the scope is remembered. */
+const MOST_ORIGINS = 10_000;
+const ADMITTED: FilterResult = { reason: undefined };
 
 /** What {@link Admission} is made from. */
 export interface AdmissionRules {
@@ -24,6 +29,7 @@ export type Admitted =
 export class Admission {
   readonly #rules: AdmissionRules;
   readonly #seeds: URL[] = [];
+  readonly #origins = new Map<string, FilterResult>();
   #scope: UrlFilter;
 
   constructor(rules: AdmissionRules) {
@@ -40,6 +46,7 @@ export class Admission {
     if (urls.length === 0) return;
     this.#seeds.push(...distinctOrigins(urls, this.#seeds));
     this.#scope = this.#buildScope();
+    this.#origins.clear();
   }
 
   /** Origins of the seeds so far, so that a resumed crawl keeps its scope. */
@@ -47,19 +54,38 @@ export class Admission {
     return this.#seeds.map((seed) => seed.origin);
   }
 
+  /** @param init - Its URL may be anything; what is no http or https URL is refused. */
   admit(init: RequestInit, context: LinkContext): Admitted {
-    const request = createRequest(init, this.#rules.canonical);
-    if (request === null) return { reason: 'url-invalid' };
-    if (request.url.length > this.#rules.maxUrlLength) return { reason: 'url-too-long' };
-    if (request.depth > this.#rules.maxDepth) return { reason: 'depth' };
-    const url = new URL(request.url);
-    const inScope = safeCheck(this.#scope, url, context);
+    const url = resolveUrl(String(init.url));
+    return url === null ? { reason: 'url-invalid' } : this.admitResolved(url, init, context);
+  }
+
+  /** As {@link admit}, for a URL as `resolveUrl` gives it, as those of links are. */
+  admitResolved(url: string, init: Omit<RequestInit, 'url'>, context: LinkContext): Admitted {
+    if (url.length > this.#rules.maxUrlLength) return { reason: 'url-too-long' };
+    if ((init.depth ?? 0) > this.#rules.maxDepth) return { reason: 'depth' };
+    const inScope = this.#inScope(url, context);
     if (inScope.reason !== undefined) return refused(inScope);
     if (this.#rules.filter !== undefined) {
-      const passed = safeCheck(this.#rules.filter, url, context);
+      const passed = safeCheck(this.#rules.filter, new URL(url), context);
       if (passed.reason !== undefined) return refused(passed);
     }
-    return { request };
+    return { request: requestFor(url, init, this.#rules.canonical) };
+  }
+
+  #inScope(url: string, context: LinkContext): FilterResult {
+    const { scope } = this.#rules;
+    if (scope === 'any') return ADMITTED;
+    if (scope instanceof UrlFilter) return safeCheck(scope, new URL(url), context);
+    // The built-in scopes look at nothing but the origin, and a page's links lead to few of them.
+    const origin = url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
+    let verdict = this.#origins.get(origin);
+    if (verdict === undefined) {
+      verdict = safeCheck(this.#scope, new URL(url), context);
+      if (this.#origins.size >= MOST_ORIGINS) this.#origins.clear();
+      this.#origins.set(origin, verdict);
+    }
+    return verdict;
   }
 
   #buildScope(): UrlFilter {

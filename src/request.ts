@@ -18,18 +18,28 @@ export interface CanonicalOptions {
  * Never throws.
  */
 export function createRequest(init: RequestInit, options?: CanonicalOptions): CrawlRequest | null {
-  const { url: given, ...rest } = init;
+  const { url: given } = init;
   const url = resolveUrl(typeof given === 'string' ? given : given.href);
-  if (url === null) return null;
+  return url === null ? null : requestFor(url, init, options);
+}
+
+/**
+ * As {@link createRequest}, for a URL as `resolveUrl` gives it, which is not parsed again. Never throws.
+ */
+export function requestFor(url: string, init: Omit<RequestInit, 'url'>, options?: CanonicalOptions): CrawlRequest {
+  // Field by field: this runs for every link of every page, and objects of one shape are what engines are quick with.
   return {
-    ...rest,
     url,
     key: canonicalForm(url, options),
     host: hostOf(url),
-    kind: rest.kind ?? 'page',
-    depth: rest.depth ?? 0,
-    level: toLevel(rest.level),
-    attempts: rest.attempts ?? 0,
+    kind: init.kind ?? 'page',
+    depth: init.depth ?? 0,
+    level: toLevel(init.level),
+    referrer: init.referrer,
+    source: init.source,
+    redirects: init.redirects,
+    attempts: init.attempts ?? 0,
+    origin: init.origin,
   };
 }
 

@@ -21,9 +21,12 @@ export class GuardedHooks {
   readonly #user: UserHooks;
   readonly #sinks: readonly Sink[];
   readonly #channel: PageChannel | undefined;
+  readonly #trusted: boolean;
 
-  constructor(user: UserHooks, sinks: readonly Sink[], channel: PageChannel | undefined) {
+  /** @param trusted - Whether pages find their links with the built-in extractor, so that these need no looking over. */
+  constructor(user: UserHooks, sinks: readonly Sink[], channel: PageChannel | undefined, trusted: boolean) {
     this.#user = user;
+    this.#trusted = trusted;
     this.#sinks = sinks;
     this.#channel = channel;
   }
@@ -42,8 +45,8 @@ export class GuardedHooks {
   /** See `VisitHooks.expand`. Never rejects; a fault leaves the page without links. */
   async expand(page: Page): Promise<readonly Link[]> {
     const { expand } = this.#user;
-    if (expand === undefined) return this.#guard('extract', page.url, () => page.links, []);
-    const links = await this.#guard('expand', page.url, async () => [...(await expand(page))], []);
+    if (expand === undefined && this.#trusted) return page.links;
+    const links = await this.#guard('expand', page.url, async () => [...((await expand?.(page)) ?? page.links)], []);
     return links.flatMap((link) => asLink(link, page));
   }
 
@@ -51,7 +54,9 @@ export class GuardedHooks {
   shouldVisit(link: Link, from: Page): Promise<boolean> | boolean {
     const { shouldVisit } = this.#user;
     if (shouldVisit === undefined) return true;
-    return this.#guard('shouldVisit', link.url, () => shouldVisit(link, from), false);
+    return this.#guard('shouldVisit', link.url, () => shouldVisit(link, from), false).then(
+      (verdict) => verdict !== false,
+    );
   }
 
   get prioritize(): ((request: CrawlRequest) => Promise<number>) | undefined {

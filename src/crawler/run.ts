@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { CrawlError, describeThrown } from '../errors.ts';
+import { LinkExtractor } from '../link-extractor/index.ts';
 import type { CrawlStore } from '../ports.ts';
 import { type AdmittedSeeds, admitSeeds, sitemapLinks, sitemapRequests, usualSitemap } from '../seeding.ts';
 import type { CrawlRequest, CrawlStats } from '../types.ts';
@@ -156,7 +157,12 @@ export class Run {
   #context(session: Session): VisitContext {
     const { frontier, fetcher, robots, dns, admission, stats, contentSeen, unreachable, store } = session;
     const { clock, extractor, politeness, retries, maxRedirects, maxPagesPerHost, maxCrawlDelayMs } = this.#settings;
-    const hooks = new GuardedHooks(this.#user, this.#settings.sinks, this.channel);
+    const hooks = new GuardedHooks(
+      this.#user,
+      this.#settings.sinks,
+      this.channel,
+      extractor.extract === LinkExtractor.prototype.extract,
+    );
     const sharesAddresses = Math.min(politeness.ipDelayMs ?? 0, politeness.minDelayMs ?? 0) > 0;
     return {
       userAgent: this.#settings.userAgent,
@@ -214,7 +220,7 @@ export class Run {
       session.stats.skipped(reason);
       this.#user.emit('skip', url, reason, undefined);
     }
-    const { prioritize } = new GuardedHooks(this.#user, [], undefined);
+    const { prioritize } = new GuardedHooks(this.#user, [], undefined, true);
     const requests: CrawlRequest[] = [];
     for (const request of admitted.requests) requests.push(await prioritized(prioritize, request));
     const known = new Set<number>();

@@ -1,4 +1,4 @@
-import { toCrawlError } from '../errors.ts';
+import { CrawlError, toCrawlError } from '../errors.ts';
 import type { FetchResult } from '../fetcher/index.ts';
 import { parseRetryAfter } from '../headers.ts';
 import { isMarkup } from '../page.ts';
@@ -13,6 +13,9 @@ import { deliverPage } from './page-step.ts';
 import { followRedirect } from './redirect-step.ts';
 import { readSitemap } from './sitemap-step.ts';
 import { RETRYABLE_STATUSES, THROTTLING_STATUSES, unwantedStatus } from './status-step.ts';
+
+/** Those that mean nothing without a `Location`. */
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Sends the one request of a visit, and hands the answer to the step that knows what to do with it. */
 export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayMs: number): Promise<Ending> {
@@ -52,6 +55,11 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
   if (result.location !== undefined) return followRedirect(context, lease, result, result.location, observation);
+  if (REDIRECT_STATUSES.has(result.status)) {
+    const message = `${request.url} answered ${result.status} without a Location that can be used`;
+    const error = new CrawlError('CRAWL_REDIRECT_INVALID', message, { url: request.url, status: result.status });
+    return failed(context, lease, error, observation);
+  }
   if (RETRYABLE_STATUSES.has(result.status) || THROTTLING_STATUSES.has(result.status)) {
     return unwantedStatus(context, lease, result.status, observation);
   }

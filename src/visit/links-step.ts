@@ -20,7 +20,9 @@ export async function outlinks(context: VisitContext, lease: Lease, page: Page, 
   const from = page.finalUrl;
   const depth = lease.request.depth + 1;
   for (const link of await context.hooks.expand(page)) {
-    const request = await admit(context, link, page, depth, from);
+    const admitted = admit(context, link, page, depth, from);
+    // Most links are decided without waiting for anybody; a turn of the event loop for each would cost more than they do.
+    const request = admitted instanceof Promise ? await admitted : admitted;
     if (request === undefined) continue;
     requests.push(request);
     links.push(link);
@@ -28,36 +30,44 @@ export async function outlinks(context: VisitContext, lease: Lease, page: Page, 
   return { requests, links };
 }
 
-async function admit(
+type MaybeLater<T> = T | Promise<T>;
+
+function admit(
   context: VisitContext,
   link: Link,
   page: Page,
   depth: number,
   from: string,
-): Promise<CrawlRequest | undefined> {
+): MaybeLater<CrawlRequest | undefined> {
   if (link.nofollow && context.robots !== undefined) return refuse(context, link.url, 'nofollow', from);
   const { source } = link;
   const about = { depth, referrer: from, source, rel: link.rel };
-  const admitted = context.admission.admit({ url: link.url, depth, referrer: from, source }, about);
-  if (admitted.request === undefined) {
+  const admitted = context.admission.admitResolved(link.url, { depth, referrer: from, source }, about);
+  const { request } = admitted;
+  if (request === undefined) {
     if (admitted.error !== undefined) reportFilter(context, link.url, admitted.error);
     return refuse(context, link.url, admitted.reason, from);
   }
   const wanted = context.hooks.shouldVisit(link, page);
-  if (wanted === true || (wanted !== false && (await wanted)))
-    return prioritized(context.hooks.prioritize, admitted.request);
-  return refuse(context, link.url, 'should-visit', from);
+  if (wanted === true) return prioritized(context.hooks.prioritize, request);
+  if (wanted === false) return refuse(context, link.url, 'should-visit', from);
+  return wanted.then((verdict) =>
+    verdict ? prioritized(context.hooks.prioritize, request) : refuse(context, link.url, 'should-visit', from),
+  );
 }
 
 /** The request in the front queue that the user chose for it. */
-export async function prioritized(prioritize: VisitHooks['prioritize'], request: CrawlRequest): Promise<CrawlRequest> {
+export function prioritized(
+  prioritize: VisitHooks['prioritize'],
+  request: CrawlRequest,
+): CrawlRequest | Promise<CrawlRequest> {
   if (prioritize === undefined || request.kind !== 'page') return request;
-  return { ...request, level: toLevel(await prioritize(request)) };
+  return Promise.resolve(prioritize(request)).then((level) => ({ ...request, level: toLevel(level) }));
 }
 
 function refuse(context: VisitContext, url: string, reason: SkipReason, from: string): undefined {
   context.stats.skipped(reason);
-  context.events.emit('skip', url, reason, from);
+  if (context.events.wants('skip')) context.events.emit('skip', url, reason, from);
   return undefined;
 }
 
