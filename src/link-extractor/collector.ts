@@ -3,7 +3,8 @@ import { cssReferences } from './css.ts';
 import { attribute } from './names.ts';
 import type { MarkupReader } from './reader.ts';
 import type { References } from './references.ts';
-import { HOLDS, levelOfRelations, type ProfileRules, relTokens, staticSource } from './rules.ts';
+import { levelOfLink, relOf } from './relations.ts';
+import { HOLDS, type ProfileRules, staticSource } from './rules.ts';
 import { parseSrcset } from './srcset.ts';
 
 const HREF = attribute('href');
@@ -51,7 +52,7 @@ export class Collector {
   formIsGet = false;
   readonly #reader: MarkupReader;
   /** Attributes of `html` and `body`: further tags add those that earlier ones did not have. */
-  readonly #adopted = new Set<string>();
+  #adopted: Set<string> | undefined;
 
   constructor(rules: ProfileRules, reader: MarkupReader, references: References) {
     this.rules = rules;
@@ -65,8 +66,9 @@ export class Collector {
     const reader = this.#reader;
     this.references.closeText(lt);
     if (!reader.has(HREF)) return;
-    const [relStart, relEnd] = reader.has(REL) ? [reader.start(REL), reader.end(REL)] : [-1, -1];
-    this.references.add(reader.start(HREF), reader.end(HREF), A_HREF, relStart, relEnd);
+    const hasRel = reader.has(REL);
+    const relStart = hasRel ? reader.start(REL) : -1;
+    this.references.add(reader.start(HREF), reader.end(HREF), A_HREF, relStart, hasRel ? reader.end(REL) : -1);
     this.references.openText(end);
   }
 
@@ -146,6 +148,7 @@ export class Collector {
   #isAdopted(name: string, id: number): boolean {
     if (name !== 'body' && name !== 'html') return false;
     const key = `${name} ${id}`;
+    this.#adopted ??= new Set();
     if (this.#adopted.has(key)) return true;
     this.#adopted.add(key);
     return false;
@@ -173,13 +176,12 @@ export class Collector {
 
   #link(inHead: boolean): void {
     const reader = this.#reader;
-    const rel = relTokens(reader.value(REL));
     const [relStart, relEnd] = reader.has(REL) ? [reader.start(REL), reader.end(REL)] : [-1, -1];
-    const level = levelOfRelations(rel, reader.value(TYPE));
-    if (level === undefined || level > this.rules.level) return;
+    const relations = relOf(relStart < 0 ? '' : reader.html.slice(relStart, relEnd));
+    if (levelOfLink(relations, reader.value(TYPE)) > this.rules.level) return;
     if (reader.has(HREF) && reader.start(HREF) < reader.end(HREF)) {
       this.references.add(reader.start(HREF), reader.end(HREF), LINK_HREF, relStart, relEnd);
-      if (inHead && rel.includes('canonical') && !CANONICAL_SPOILERS.some((id) => reader.has(id))) {
+      if (inHead && relations.tokens.includes('canonical') && !CANONICAL_SPOILERS.some((id) => reader.has(id))) {
         this.references.canonicals.push(reader.value(HREF));
       }
     }

@@ -1,8 +1,11 @@
 import type { Collector } from './collector.ts';
-import { attribute, BANG, ENDS_NAME, GT, isLetter, isName, NameTable, QUESTION, SLASH } from './names.ts';
+import { attribute, BANG, ENDS_NAME, GT, isLetter, isName, LT, NameTable, nameOf, QUESTION, SLASH } from './names.ts';
 import { hasText, type MarkupReader } from './reader.ts';
 
 const STYLE = attribute('style');
+const LETTER_A = 97;
+/** Text longer than this is looked through by the engine's own search, which takes longer to begin. */
+const NEAR = 8;
 
 /** What an element asks of the scan. */
 const KIND = {
@@ -82,10 +85,11 @@ const INTEGRATION_POINTS = new NameTable([
 /** In a template only these matter; behind `template` those after which its end can be told by the tree builder alone. */
 const TEMPLATE_TAGS = [
   ...['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'noembed', 'noframes'],
-  ...['template', 'col', 'select', 'svg', 'math', 'plaintext', 'frameset'],
+  ...['template', 'col', 'select', 'svg', 'math', 'table', 'plaintext', 'frameset'],
 ];
 const TEMPLATE_TABLE = new NameTable(TEMPLATE_TAGS);
 const TEMPLATE = TEMPLATE_TABLE.idOf('template');
+const TABLE_IN_TEMPLATE = TEMPLATE_TABLE.idOf('table');
 /** All that a `<select>` should hold. */
 const SELECT_TABLE = new NameTable(['option', 'optgroup', 'hr']);
 
@@ -97,71 +101,71 @@ export class FastScan {
   readonly #reader: MarkupReader;
   readonly #collector: Collector;
   readonly #kinds: Uint8Array;
+  readonly #lengths: Int32Array;
   /** Whether the body has begun, as far as known. */
   #inBody = false;
   #formIsOpen = false;
-  // Of the tag whose name was read last.
+  /** Where the name read last ends. */
   #nameEnd = 0;
-  #hash = 0;
 
   constructor(reader: MarkupReader, collector: Collector) {
     this.#reader = reader;
     this.#collector = collector;
-    this.#kinds = kindsOf(collector);
+    const { kinds, lengths } = tablesOf(collector);
+    this.#kinds = kinds;
+    this.#lengths = lengths;
   }
 
   /** @returns Whether that was all; `false` where only the tree builder can tell what counts. */
   run(): boolean {
     const reader = this.#reader;
-    const collector = this.#collector;
-    const { html, lastGt } = reader;
-    const { tags } = collector.rules;
-    const { readsStyle } = collector;
-    const kinds = this.#kinds;
+    const { html, codes, lastGt } = reader;
+    const { readsStyle } = this.#collector;
+    const lengths = this.#lengths;
     let at = 0;
     while (at >= 0) {
-      const lt = html.indexOf('<', at);
+      let lt = at;
+      for (const near = at + NEAR; lt < near && codes[lt] !== LT; ) lt++;
+      if (codes[lt] !== LT) lt = html.indexOf('<', lt);
       if (lt < 0 || lt >= lastGt) break;
-      if (!this.#inBody && hasText(html, at, lt)) this.#inBody = true;
-      let p = lt + 1;
-      let code = html.charCodeAt(p);
-      if (isLetter(code)) {
-        let hash = code | 32;
-        code = html.charCodeAt(++p);
-        while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) {
-          hash = (Math.imul(hash, 31) + (code | 32)) | 0;
-          code = html.charCodeAt(++p);
-        }
-        const id = tags.find(html, lt + 1, p, hash);
-        if (id === 0) {
-          this.#inBody = true;
-          if (code === GT) at = p + 1;
-          else if (readsStyle) at = this.#otherTag(lt, p);
-          else at = reader.skipAttributes(p);
-        } else {
-          at = code === GT && kinds[id] === KIND.read ? this.#plainTag(p) : this.#tag(id, kinds[id] as number, lt, p);
-        }
-      } else if (code === SLASH) {
+      if (!this.#inBody && hasText(codes, at, lt)) this.#inBody = true;
+      const first = codes[lt + 1] as number;
+      if (first === SLASH) {
         at = this.#endTag(lt);
-      } else if (code === BANG || code === QUESTION) {
+      } else if (isLetter(first)) {
+        let end = lt + 2;
+        let code = codes[end] as number;
+        while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = codes[++end] as number;
+        const length = end - lt - 1;
+        if ((((lengths[first & 31] as number) >>> Math.min(length, 31)) & 1) === 0) {
+          this.#inBody = true;
+          at = code === GT ? end + 1 : readsStyle ? this.#otherTag(lt, end) : reader.skipAttributes(end);
+        } else {
+          at = this.#candidate(lt, end);
+        }
+      } else if (first === BANG || first === QUESTION) {
         at = reader.endOfDeclaration(lt);
       } else {
         this.#inBody = true;
-        at = p;
+        at = lt + 1;
       }
     }
     return at !== NEEDS_TREE;
   }
 
-  #plainTag(nameEnd: number): number {
+  /** A tag whose name may be one of interest. */
+  #candidate(lt: number, nameEnd: number): number {
+    const reader = this.#reader;
+    const id = this.#collector.rules.tags.find(reader.codes, lt + 1, nameEnd);
+    if (id !== 0) return this.#tag(id, this.#kinds[id] as number, lt, nameEnd);
     this.#inBody = true;
-    return nameEnd + 1;
+    return this.#collector.readsStyle ? this.#otherTag(lt, nameEnd) : reader.skipAttributes(nameEnd);
   }
 
   #otherTag(lt: number, nameEnd: number): number {
     const end = this.#reader.readAttributes(nameEnd);
     if (end >= 0 && this.#reader.has(STYLE)) {
-      this.#collector.styleAttribute(this.#reader.html.slice(lt + 1, nameEnd).toLowerCase());
+      this.#collector.styleAttribute(nameOf(this.#reader.html.slice(lt + 1, nameEnd)));
     }
     return end;
   }
@@ -204,35 +208,41 @@ export class FastScan {
   }
 
   #endTag(lt: number): number {
-    const { html } = this.#reader;
+    const { codes, html } = this.#reader;
     const start = lt + 2;
-    if (!isLetter(html.charCodeAt(start))) return html.indexOf('>', start) + 1;
-    let p = start + 1;
-    let code = html.charCodeAt(p);
-    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = html.charCodeAt(++p);
-    const length = p - start;
-    if (length === 1) {
-      if (isName(html, start, p, 'a')) this.#collector.references.closeText(lt);
-    } else if (length === 4) {
-      if (this.#formIsOpen && isName(html, start, p, 'form')) {
-        this.#formIsOpen = false;
-        this.#collector.formIsGet = false;
-      } else if (!this.#inBody) this.#inBody = isName(html, start, p, 'body') || isName(html, start, p, 'html');
-    } else if (length === 2 && !this.#inBody) this.#inBody = isName(html, start, p, 'br');
-    return code === GT ? p + 1 : this.#reader.skipAttributes(p);
+    const first = codes[start] as number;
+    if (!isLetter(first)) return html.indexOf('>', start) + 1;
+    let end = start + 1;
+    let code = codes[end] as number;
+    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = codes[++end] as number;
+    if (end === start + 1) {
+      if ((first | 32) === LETTER_A) this.#collector.references.closeText(lt);
+    } else if (this.#formIsOpen || !this.#inBody) this.#noteEnd(start, end);
+    return code === GT ? end + 1 : this.#reader.skipAttributes(end);
+  }
+
+  #noteEnd(start: number, end: number): void {
+    const { codes } = this.#reader;
+    if (this.#formIsOpen && isName(codes, start, end, 'form')) {
+      this.#formIsOpen = false;
+      this.#collector.formIsGet = false;
+    }
+    if (isName(codes, start, end, 'body') || isName(codes, start, end, 'html') || isName(codes, start, end, 'br')) {
+      this.#inBody = true;
+    }
   }
 
   /** From behind the start tag of a template to behind its end tag: nothing in it counts. */
   #template(at: number): number {
-    const { html } = this.#reader;
+    const { codes } = this.#reader;
     for (let depth = 1; depth > 0; ) {
       const lt = this.#nextTag(at);
       if (lt < 0) return END_OF_TEXT;
-      const isEnd = html.charCodeAt(lt + 1) === SLASH;
+      const isEnd = codes[lt + 1] === SLASH;
       const start = isEnd ? lt + 2 : lt + 1;
       this.#readName(start);
-      const id = TEMPLATE_TABLE.find(html, start, this.#nameEnd, this.#hash);
-      if (id > TEMPLATE && !isEnd) return NEEDS_TREE;
+      const id = TEMPLATE_TABLE.find(codes, start, this.#nameEnd);
+      if (id > TEMPLATE && (!isEnd || id === TABLE_IN_TEMPLATE)) return NEEDS_TREE;
       if (id === TEMPLATE) depth += isEnd ? -1 : 1;
       at = this.#reader.skipAttributes(this.#nameEnd);
       if (at < 0) return at;
@@ -250,16 +260,16 @@ export class FastScan {
   /** From behind the start tag of a list of options to behind its end tag. */
   #select(at: number): number {
     const reader = this.#reader;
-    const { html } = reader;
+    const { codes } = reader;
     for (;;) {
       const lt = this.#nextTag(at);
       if (lt < 0) return END_OF_TEXT;
-      const isEnd = html.charCodeAt(lt + 1) === SLASH;
+      const isEnd = codes[lt + 1] === SLASH;
       const start = isEnd ? lt + 2 : lt + 1;
       this.#readName(start);
       const nameEnd = this.#nameEnd;
-      if (isEnd && isName(html, start, nameEnd, 'select')) return reader.skipAttributes(nameEnd);
-      if (SELECT_TABLE.find(html, start, nameEnd, this.#hash) === 0) return NEEDS_TREE;
+      if (isEnd && isName(codes, start, nameEnd, 'select')) return reader.skipAttributes(nameEnd);
+      if (SELECT_TABLE.find(codes, start, nameEnd) === 0) return NEEDS_TREE;
       at = !isEnd && this.#collector.readsStyle ? this.#otherTag(lt, nameEnd) : reader.skipAttributes(nameEnd);
       if (at < 0) return at;
     }
@@ -268,8 +278,8 @@ export class FastScan {
   /** An element of SVG or MathML, to behind its end tag. */
   #foreign(lt: number, nameEnd: number, at: number): number {
     const reader = this.#reader;
-    const { html } = reader;
-    const isSvg = isName(html, lt + 1, nameEnd, 'svg');
+    const { codes } = reader;
+    const isSvg = isName(codes, lt + 1, nameEnd, 'svg');
     this.#foreignElement(isSvg, lt, nameEnd, at);
     if (reader.selfClosing) return at;
     // Where the names of the open elements begin and end.
@@ -277,18 +287,18 @@ export class FastScan {
     while (open.length > 0) {
       const next = this.#nextTag(at, true);
       if (next < 0) return END_OF_TEXT;
-      const isEnd = html.charCodeAt(next + 1) === SLASH;
+      const isEnd = codes[next + 1] === SLASH;
       const start = isEnd ? next + 2 : next + 1;
       this.#readName(start);
       const end = this.#nameEnd;
       if (isEnd) {
-        if (!sameName(html, start, end, open.at(-2) as number, open.at(-1) as number)) return NEEDS_TREE;
+        if (!sameName(codes, start, end, open.at(-2) as number, open.at(-1) as number)) return NEEDS_TREE;
         open.length -= 2;
-        if (isName(html, start, end, 'a')) this.#collector.references.closeText(next);
+        if (isName(codes, start, end, 'a')) this.#collector.references.closeText(next);
         at = reader.skipAttributes(end);
       } else {
-        if (BREAKOUTS.find(html, start, end, this.#hash) !== 0) return NEEDS_TREE;
-        const isPoint = INTEGRATION_POINTS.find(html, start, end, this.#hash) !== 0;
+        if (BREAKOUTS.find(codes, start, end) !== 0) return NEEDS_TREE;
+        const isPoint = INTEGRATION_POINTS.find(codes, start, end) !== 0;
         at = reader.readAttributes(end);
         if (at < 0) return at;
         this.#foreignElement(isSvg, next, end, at);
@@ -303,31 +313,31 @@ export class FastScan {
 
   /** Passes over an element that holds nothing but text. */
   #textOnly(start: number, end: number, at: number): number {
-    const { html, lastGt } = this.#reader;
+    const { html, codes, lastGt } = this.#reader;
     const lt = html.indexOf('<', at);
     if (lt < 0 || lt >= lastGt) return END_OF_TEXT;
-    if (html.charCodeAt(lt + 1) !== SLASH || !isLetter(html.charCodeAt(lt + 2))) return NEEDS_TREE;
+    if (codes[lt + 1] !== SLASH || !isLetter(codes[lt + 2] as number)) return NEEDS_TREE;
     this.#readName(lt + 2);
-    if (!sameName(html, lt + 2, this.#nameEnd, start, end)) return NEEDS_TREE;
+    if (!sameName(codes, lt + 2, this.#nameEnd, start, end)) return NEEDS_TREE;
     return this.#reader.skipAttributes(this.#nameEnd);
   }
 
   #foreignElement(isSvg: boolean, lt: number, nameEnd: number, end: number): void {
     if (!this.#reader.hasForeignReference()) return;
-    const name = this.#reader.html.slice(lt + 1, nameEnd).toLowerCase();
+    const name = nameOf(this.#reader.html.slice(lt + 1, nameEnd));
     this.#collector.foreignElement(name, isSvg, lt, end);
   }
 
   /** Where the next tag begins, or -1; passes over what is no tag. */
   #nextTag(at: number, inForeign = false): number {
-    const { html, lastGt } = this.#reader;
+    const { html, codes, lastGt } = this.#reader;
     while (at >= 0) {
       const lt = html.indexOf('<', at);
       if (lt < 0 || lt >= lastGt) return -1;
-      const code = html.charCodeAt(lt + 1);
+      const code = codes[lt + 1] as number;
       if (isLetter(code)) return lt;
       if (code === SLASH) {
-        if (isLetter(html.charCodeAt(lt + 2))) return lt;
+        if (isLetter(codes[lt + 2] as number)) return lt;
         at = html.indexOf('>', lt + 2) + 1;
       } else if (inForeign && html.startsWith(CDATA, lt)) at = this.#reader.endOfCdata(lt);
       else if (code === BANG || code === QUESTION) at = this.#reader.endOfDeclaration(lt);
@@ -337,16 +347,11 @@ export class FastScan {
   }
 
   #readName(start: number): void {
-    const { html } = this.#reader;
-    let hash = html.charCodeAt(start) | 32;
-    let p = start + 1;
-    let code = html.charCodeAt(p);
-    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) {
-      hash = (Math.imul(hash, 31) + (code | 32)) | 0;
-      code = html.charCodeAt(++p);
-    }
-    this.#hash = hash;
-    this.#nameEnd = p;
+    const { codes } = this.#reader;
+    let end = start + 1;
+    let code = codes[end] as number;
+    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = codes[++end] as number;
+    this.#nameEnd = end;
   }
 
   #skipAttributes(at: number): number {
@@ -357,26 +362,31 @@ export class FastScan {
 const CDATA = '<![CDATA[';
 
 /** Whether one name stands in both places, in any case. */
-function sameName(html: string, start: number, end: number, otherStart: number, otherEnd: number): boolean {
+function sameName(codes: Uint16Array, start: number, end: number, otherStart: number, otherEnd: number): boolean {
   if (end - start !== otherEnd - otherStart) return false;
   for (let at = 0; at < end - start; at++) {
-    const code = html.charCodeAt(start + at);
-    const other = html.charCodeAt(otherStart + at);
-    if (code !== other && (code ^ other) !== 32) return false;
-    if (code !== other && !isLetter(code)) return false;
+    const code = codes[start + at] as number;
+    const other = codes[otherStart + at] as number;
+    if (code !== other && ((code ^ other) !== 32 || !isLetter(code))) return false;
   }
   return true;
 }
 
-const kindsByRules = new WeakMap<object, Uint8Array>();
+interface Tables {
+  /** What each element of a profile asks of the scan, by its number. */
+  readonly kinds: Uint8Array;
+  readonly lengths: Int32Array;
+}
 
-/** What each element of a profile asks of the scan, by its number. */
-function kindsOf(collector: Collector): Uint8Array {
+const tablesByRules = new WeakMap<object, Tables>();
+
+function tablesOf(collector: Collector): Tables {
   const { rules } = collector;
-  let kinds = kindsByRules.get(rules);
-  if (kinds === undefined) {
-    kinds = Uint8Array.from(rules.names, (name) => (Object.hasOwn(KINDS, name) ? (KINDS[name] as number) : KIND.read));
-    kindsByRules.set(rules, kinds);
+  let tables = tablesByRules.get(rules);
+  if (tables === undefined) {
+    const kindOf = (name: string): number => (Object.hasOwn(KINDS, name) ? (KINDS[name] as number) : KIND.read);
+    tables = { kinds: Uint8Array.from(rules.names, kindOf), lengths: rules.tags.lengths() };
+    tablesByRules.set(rules, tables);
   }
-  return kinds;
+  return tables;
 }

@@ -1,9 +1,7 @@
 import { type HeaderSource, headerLines, parseLinkHeader, parseRefresh } from '../headers.ts';
 import type { LinkList } from './links.ts';
+import { levelOfLink, NO_REL, relOf } from './relations.ts';
 import type { Resolver } from './resolver.ts';
-import { levelOfRelations, relTokens } from './rules.ts';
-
-const NO_REL: readonly string[] = Object.freeze([]);
 
 /**
  * Takes up the links of the headers `Link` (RFC 8288), `Refresh` (HTML Standard) and `Content-Location` (RFC 9110, 8.7);
@@ -12,13 +10,13 @@ const NO_REL: readonly string[] = Object.freeze([]);
  */
 export function addHeaderLinks(list: LinkList, headers: HeaderSource, resolver: Resolver, level: number): string[] {
   const canonicals: string[] = [];
+  if (Object.keys(headers).length === 0) return canonicals;
   for (const { url, params } of parseLinkHeader(headerLines(headers, 'link'))) {
     if (params.anchor !== undefined && !isSelf(params.anchor, resolver)) continue;
-    const rel = relTokens(params.rel ?? '');
-    const needed = levelOfRelations(rel, params.type ?? '');
-    if (needed === undefined || needed > level) continue;
-    list.add(url, 'header/link', rel.length === 0 ? NO_REL : Object.freeze(rel), resolver);
-    if (rel.includes('canonical') && !('hreflang' in params || 'media' in params || 'type' in params))
+    const relations = relOf(params.rel ?? '');
+    if (levelOfLink(relations, params.type ?? '') > level) continue;
+    list.add(url, 'header/link', relations.tokens, resolver);
+    if (relations.tokens.includes('canonical') && !('hreflang' in params || 'media' in params || 'type' in params))
       canonicals.push(url);
   }
   for (const line of headerLines(headers, 'refresh')) {

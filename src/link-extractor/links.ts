@@ -1,15 +1,14 @@
 import type { Link } from '../types.ts';
 import { IFRAME_SRCDOC } from './collector.ts';
-import { decodeAttribute, detached } from './entities.ts';
+import { decodeAttribute } from './entities.ts';
 import { textOf } from './link-text.ts';
-import { REFERENCE_FIELDS, type References } from './references.ts';
+import { ENCODED, NEW, ReferenceTable } from './reference-table.ts';
+import { END, FIELDS, REL_END, REL_START, type References, SOURCE, TEXT_END, TEXT_START } from './references.ts';
+import { NO_REL, relOf } from './relations.ts';
 import type { Resolver } from './resolver.ts';
-import { relTokens } from './rules.ts';
 
 /** Most characters of a link's text. */
 export const MOST_LINK_TEXT = 1000;
-
-const NO_REL: readonly string[] = Object.freeze([]);
 
 type Building = { -readonly [Key in keyof Link]: Link[Key] };
 
@@ -31,11 +30,10 @@ class SourceIndex {
  */
 export class LinkList {
   readonly links: Building[] = [];
-  /** Links beyond the most that were asked for; those that are repeated there count each time. */
+  /** References beyond those that made the most links that were asked for; equal ones count once. */
   capped = 0;
   readonly #maxLinks: number;
   readonly #sources = new Map<string, SourceIndex>();
-  readonly #rels = new Map<string, readonly string[]>();
 
   constructor(maxLinks: number) {
     this.#maxLinks = maxLinks;
@@ -45,28 +43,49 @@ export class LinkList {
    * Takes up what was found in a text.
    * @param onDocument - Is given the documents in `srcdoc` attributes; without it the text is such a document itself.
    */
-  addAll(html: string, found: References, resolver: Resolver, onDocument: ((html: string) => void) | undefined): void {
-    const { items, textEnds, values } = found;
+  addAll(
+    html: string,
+    codes: Uint16Array,
+    found: References,
+    resolver: Resolver,
+    onDocument: ((html: string) => void) | undefined,
+  ): void {
+    const { items, count, values } = found;
+    const table = new ReferenceTable(codes, count, onDocument === undefined ? 1 : 0);
+    const links: (Building | null)[] = [];
     const within = onDocument === undefined ? this.#index(found.sourceOf(IFRAME_SRCDOC)) : undefined;
     // References as written are known again only where they are relative to the same base.
     within?.byReference.clear();
     const indices: SourceIndex[] = [];
-    for (let at = 0, n = 0; at < items.length; at += REFERENCE_FIELDS, n++) {
+    for (let at = 0; at < count * FIELDS; at += FIELDS) {
       const start = items[at] as number;
-      const source = items[at + 2] as number;
+      const end = items[at + END] as number;
+      const source = items[at + SOURCE] as number;
       if (source === IFRAME_SRCDOC) {
         onDocument?.(values[-start - 1] as string);
         continue;
       }
       const index = within ?? indices[source] ?? this.#index(found.sourceOf(source));
       indices[source] = index;
-      const relStart = items[at + 3] as number;
-      const rel = relStart < 0 ? NO_REL : this.#rel(html.slice(relStart, items[at + 4]));
-      const link = this.#add(referenceAt(html, values, start, items[at + 1] as number), index, rel, resolver);
-      const textStart = items[at + 5] as number;
-      if (link === null || textStart < 0 || (link.text !== undefined && link.text !== '')) continue;
-      const end = textEnds[n] as number;
-      link.text = textOf(html, textStart, end < 0 ? html.length : end, MOST_LINK_TEXT);
+      const relStart = items[at + REL_START] as number;
+      const rel = relStart < 0 ? NO_REL : relOf(html.slice(relStart, items[at + REL_END])).tokens;
+      const number = start < 0 ? ENCODED : table.find(start, end, source);
+      let link: Building | null;
+      if (number >= 0) {
+        link = links[number] as Building | null;
+        if (link !== null) merge(link, rel);
+      } else if (number === NEW) {
+        link = this.#resolve(html.slice(start, table.end), index, rel, resolver);
+        table.keep(start, source);
+        links.push(link);
+      } else {
+        const value = start < 0 ? (values[-start - 1] as string) : decodeAttribute(html.slice(start, end));
+        link = this.#add(withoutFragment(value), index, rel, resolver);
+      }
+      const textStart = items[at + TEXT_START] as number;
+      if (textStart < 0 || link === null || (link.text !== undefined && link.text !== '')) continue;
+      const textEnd = items[at + TEXT_END] as number;
+      link.text = textOf(html, codes, textStart, textEnd < 0 ? html.length : textEnd, MOST_LINK_TEXT);
     }
   }
 
@@ -77,25 +96,30 @@ export class LinkList {
   }
 
   #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver): Building | null {
-    const known = index.byReference.get(reference);
-    if (known !== undefined) {
-      if (known !== null) merge(known, rel);
-      return known;
-    }
+    let link = index.byReference.get(reference);
+    if (link === undefined) {
+      link = this.#resolve(reference, index, rel, resolver);
+      index.byReference.set(reference, link);
+    } else if (link !== null) merge(link, rel);
+    return link;
+  }
+
+  /** The link that a reference new to a source makes, if any. */
+  #resolve(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver): Building | null {
     const url = resolver.resolve(reference);
-    let link = url === null ? null : (index.byUrl.get(url) ?? null);
-    if (link !== null) {
+    if (url === null) return null;
+    let link = index.byUrl.get(url);
+    if (link !== undefined) {
       merge(link, rel);
-    } else if (url !== null) {
-      if (this.links.length >= this.#maxLinks) {
-        this.capped++;
-        return null;
-      }
-      link = { url, source: index.source, rel, nofollow: isNofollow(rel) };
-      this.links.push(link);
-      index.byUrl.set(url, link);
+      return link;
     }
-    index.byReference.set(reference, link);
+    if (this.links.length >= this.#maxLinks) {
+      this.capped++;
+      return null;
+    }
+    link = { url, source: index.source, rel, nofollow: isNofollow(rel) };
+    this.links.push(link);
+    index.byUrl.set(url, link);
     return link;
   }
 
@@ -115,15 +139,6 @@ export class LinkList {
       if (!isVersion || (link.source !== 'link/href' && link.source !== 'header/link')) link.nofollow = true;
     }
   }
-
-  #rel(raw: string): readonly string[] {
-    let rel = this.#rels.get(raw);
-    if (rel === undefined) {
-      rel = Object.freeze(relTokens(decodeAttribute(raw)).map(detached));
-      this.#rels.set(raw, rel);
-    }
-    return rel;
-  }
 }
 
 function merge(link: Building, rel: readonly string[]): void {
@@ -132,17 +147,6 @@ function merge(link: Building, rel: readonly string[]): void {
 
 function isNofollow(rel: readonly string[]): boolean {
   return rel.length > 0 && rel.includes('nofollow');
-}
-
-/** The reference as written, decoded if need be, without fragment. */
-function referenceAt(html: string, values: readonly string[], start: number, end: number): string {
-  if (start < 0) return withoutFragment(values[-start - 1] as string);
-  for (let at = start; at < end; at++) {
-    const code = html.charCodeAt(at);
-    if (code === 35) return html.slice(start, at);
-    if (code === 38 || code === 0) return withoutFragment(decodeAttribute(html.slice(start, end)));
-  }
-  return html.slice(start, end);
 }
 
 function withoutFragment(reference: string): string {

@@ -31,7 +31,8 @@ export function isLetter(code: number): boolean {
 }
 
 /**
- * Names that are to be recognised where they stand in a text, in any case, without cutting them out.
+ * Names that are to be recognised where they stand in a text, by its character codes, in any case, without cutting
+ * them out.
  * The numbers given to them count from 1, in the order of the list; 0 is a name that is not in it.
  */
 export class NameTable {
@@ -52,11 +53,26 @@ export class NameTable {
     });
   }
 
-  /** @param hash - Of the characters from `start` to `end`, by {@link hashStep}, beginning with `code | 32`. */
-  find(text: string, start: number, end: number, hash: number): number {
+  /** The number of the name that stands from `start` to `end`, at least one character. */
+  find(codes: Uint16Array, start: number, end: number): number {
+    let hash = (codes[start] as number) | 32;
+    for (let at = start + 1; at < end; at++) hash = hashStep(hash, codes[at] as number);
     let id = this.#buckets[(hash ^ (hash >>> 9)) & 511] as number;
-    while (id !== 0 && !isName(text, start, end, this.#names[id - 1] as string)) id = this.#next[id] as number;
+    while (id !== 0 && !isName(codes, start, end, this.#names[id - 1] as string)) id = this.#next[id] as number;
     return id;
+  }
+
+  /**
+   * By the five low bits of a first letter, the lengths of the names that begin with it, a bit each (31: 31 and more).
+   * Most names of a text are none of these, which this tells without looking at the rest of them.
+   */
+  lengths(): Int32Array {
+    const lengths = new Int32Array(32);
+    for (const name of this.#names) {
+      const letter = name.charCodeAt(0) & 31;
+      lengths[letter] = (lengths[letter] as number) | (1 << Math.min(31, name.length));
+    }
+    return lengths;
   }
 
   /** The number of a name in lower case. */
@@ -66,23 +82,29 @@ export class NameTable {
 }
 
 /** Takes one character more into a hash that does not tell upper from lower case. */
-export function hashStep(hash: number, code: number): number {
+function hashStep(hash: number, code: number): number {
   return (Math.imul(hash, 31) + (code | 32)) | 0;
 }
 
 /** Whether `name`, in lower case, stands from `start` to `end`, in any case. */
-export function isName(text: string, start: number, end: number, name: string): boolean {
-  return end - start === name.length && startsWithName(text, start, name);
+export function isName(codes: Uint16Array, start: number, end: number, name: string): boolean {
+  return end - start === name.length && startsWithName(codes, start, name);
 }
 
 /** Whether `name`, in lower case, begins at `start`, in any case. */
-export function startsWithName(text: string, start: number, name: string): boolean {
+export function startsWithName(codes: Uint16Array, start: number, name: string): boolean {
   for (let at = 0; at < name.length; at++) {
-    let code = text.charCodeAt(start + at);
+    let code = codes[start + at] as number;
     if (code >= 65 && code <= 90) code |= 32;
     if (code !== name.charCodeAt(at)) return false;
   }
   return true;
+}
+
+/** A name as it is in the document: in lower case, as far as ASCII goes, and without NUL. */
+export function nameOf(written: string): string {
+  const clean = written.includes('\0') ? written.replaceAll('\0', '\uFFFD') : written;
+  return /[A-Z]/.test(clean) ? clean.replace(/[A-Z]+/g, (upper) => upper.toLowerCase()) : clean;
 }
 
 /** Attributes that may matter; their values are noted while a tag is read, those of others are not. */
@@ -121,15 +143,15 @@ const ATTRIBUTES = [
   'profile',
   'manifest',
   'encoding',
-  'color',
-  'face',
-  'size',
 ] as const;
 
 export type AttributeName = (typeof ATTRIBUTES)[number];
 
 export const ATTRIBUTE_COUNT: number = ATTRIBUTES.length + 1;
 export const ATTRIBUTE_TABLE: NameTable = new NameTable(ATTRIBUTES);
+
+/** See {@link NameTable.lengths}. */
+export const ATTRIBUTE_LENGTHS: Int32Array = ATTRIBUTE_TABLE.lengths();
 
 /** The number of an attribute. */
 export function attribute(name: AttributeName): number {

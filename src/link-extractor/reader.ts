@@ -2,6 +2,7 @@ import { decodeAttribute } from './entities.ts';
 import {
   APOSTROPHE,
   ATTRIBUTE_COUNT,
+  ATTRIBUTE_LENGTHS,
   ATTRIBUTE_TABLE,
   attribute,
   ENDS_NAME,
@@ -17,6 +18,15 @@ const HREF = attribute('href');
 const XLINK_HREF = attribute('xlink:href');
 const STYLE = attribute('style');
 
+// Attributes of the tag read last, by their numbers. Readers share them: each looks at a tag only until it reads the next.
+const starts = new Int32Array(ATTRIBUTE_COUNT);
+const ends = new Int32Array(ATTRIBUTE_COUNT);
+const tags = new Float64Array(ATTRIBUTE_COUNT);
+let tagsRead = 0;
+
+/** Values longer than this are looked through by the engine's own search, which takes longer to begin. */
+const NEAR = 20;
+
 /**
  * The states of the HTML tokenizer (HTML Standard, 13.2.5) as jumps over the text: each method is given where something
  * begins and says where it ends. A position of -1 means that the text ends before it does; nothing that follows is
@@ -24,37 +34,35 @@ const STYLE = attribute('style');
  */
 export class MarkupReader {
   readonly html: string;
+  /** Its character codes. */
+  readonly codes: Uint16Array;
   /** Where the last `>` stands. No tag ends behind it, so up to there loops need not look for the text's end. */
   readonly lastGt: number;
   /** Whether the tag read last ended with `/>`. */
   selfClosing = false;
 
-  readonly #starts = new Int32Array(ATTRIBUTE_COUNT);
-  readonly #ends = new Int32Array(ATTRIBUTE_COUNT);
-  readonly #tags = new Int32Array(ATTRIBUTE_COUNT);
-  #tag = 0;
-
   // Where these stand next, as last looked up: what comes rarely must not be searched for to the end again and again.
   #commentBang = -2;
-  #commentOpen = -2;
   #commentClose = -2;
   #scriptEnd = -2;
 
-  constructor(html: string) {
+  /** @param codes - Of `html`, by `codesOf`. */
+  constructor(html: string, codes: Uint16Array) {
     this.html = html;
+    this.codes = codes;
     this.lastGt = html.lastIndexOf('>');
   }
 
   /** Reads the attributes of a tag from behind its name, at most at `lastGt`; returns where the tag ends. */
   readAttributes(at: number): number {
-    const html = this.html;
-    const tag = ++this.#tag;
+    const { codes } = this;
+    const tag = ++tagsRead;
     this.selfClosing = false;
     for (;;) {
-      let code = html.charCodeAt(at);
+      let code = codes[at] as number;
       if (code === GT) return at + 1;
       if (code === SLASH || isSpace(code)) {
-        if (code === SLASH && html.charCodeAt(at + 1) === GT) {
+        if (code === SLASH && codes[at + 1] === GT) {
           this.selfClosing = true;
           return at + 2;
         }
@@ -63,67 +71,69 @@ export class MarkupReader {
       }
       const nameStart = at;
       // The first character belongs to the name whatever it is, even `=`.
-      let hash = code | 32;
-      code = html.charCodeAt(++at);
-      while (code > GT || ENDS_NAME[code] === 0) {
-        hash = (Math.imul(hash, 31) + (code | 32)) | 0;
-        code = html.charCodeAt(++at);
-      }
-      const id = ATTRIBUTE_TABLE.find(html, nameStart, at, hash);
-      while (isSpace(code)) code = html.charCodeAt(++at);
+      const lengths = ATTRIBUTE_LENGTHS[code & 31] as number;
+      code = codes[++at] as number;
+      while (code > GT || ENDS_NAME[code] === 0) code = codes[++at] as number;
+      const length = at - nameStart;
+      const mayMatter = length < 31 && ((lengths >>> length) & 1) !== 0;
+      const id = mayMatter ? ATTRIBUTE_TABLE.find(codes, nameStart, at) : 0;
+      while (isSpace(code)) code = codes[++at] as number;
       let start = at;
       let end = at;
       if (code === EQUALS) {
-        code = html.charCodeAt(++at);
-        while (isSpace(code)) code = html.charCodeAt(++at);
+        code = codes[++at] as number;
+        while (isSpace(code)) code = codes[++at] as number;
+        start = at;
         if (code === QUOTE || code === APOSTROPHE) {
-          start = at + 1;
-          end = html.indexOf(code === QUOTE ? '"' : "'", start);
-          if (end < 0 || end > this.lastGt) return -1;
+          start++;
+          end = this.#endOfQuoted(start, code);
+          if (end < 0) return -1;
           at = end + 1;
         } else {
-          start = at;
-          while (code !== GT && !isSpace(code)) code = html.charCodeAt(++at);
+          while (code !== GT && !isSpace(code)) code = codes[++at] as number;
           end = at;
         }
       }
       // Of attributes with one name the first counts.
-      if (id !== 0 && this.#tags[id] !== tag) {
-        this.#tags[id] = tag;
-        this.#starts[id] = start;
-        this.#ends[id] = end;
+      if (id !== 0 && tags[id] !== tag) {
+        tags[id] = tag;
+        starts[id] = start;
+        ends[id] = end;
       }
     }
   }
 
   /** Like {@link readAttributes}, but only finds the end of the tag. */
-  skipAttributes(at: number): number {
-    const html = this.html;
-    for (;;) {
-      let code = html.charCodeAt(at);
+  skipAttributes(nameEnd: number): number {
+    const { codes } = this;
+    // In right markup only `=`, the quotation marks behind it and `>` mean anything here.
+    for (let at = nameEnd; ; at++) {
+      let code = codes[at] as number;
+      if (code > GT || code < EQUALS) continue;
       if (code === GT) return at + 1;
-      code = html.charCodeAt(++at);
-      if (code === GT) return at + 1;
-      // Names: up to here the character passed over was white space, a solidus or the first one of a name.
-      if (isNameStart(html.charCodeAt(at - 1))) {
-        while (code > GT || ENDS_NAME[code] === 0) code = html.charCodeAt(++at);
-        while (isSpace(code)) code = html.charCodeAt(++at);
-        if (code !== EQUALS) continue;
-        code = html.charCodeAt(++at);
-        while (isSpace(code)) code = html.charCodeAt(++at);
-        if (code === QUOTE || code === APOSTROPHE) {
-          at = html.indexOf(code === QUOTE ? '"' : "'", at + 1) + 1;
-          if (at === 0 || at > this.lastGt) return -1;
-        } else {
-          while (code !== GT && !isSpace(code)) code = html.charCodeAt(++at);
-        }
-      }
+      // The first character of a name may be `=`, too: what stands before tells, but not at once.
+      if ((codes[at - 1] as number) <= SLASH) return this.readAttributes(nameEnd);
+      code = codes[++at] as number;
+      if (code !== QUOTE && code !== APOSTROPHE) return this.readAttributes(nameEnd);
+      at = this.#endOfQuoted(at + 1, code);
+      if (at < 0) return -1;
     }
+  }
+
+  /** Where the quotation mark stands that ends a value. */
+  #endOfQuoted(start: number, quote: number): number {
+    const { codes } = this;
+    let at = start;
+    for (const near = start + NEAR; at < near; at++) {
+      if (codes[at] === quote) return at < this.lastGt ? at : -1;
+    }
+    at = this.html.indexOf(quote === QUOTE ? '"' : "'", at);
+    return at < this.lastGt ? at : -1;
   }
 
   /** Whether the tag read last has the attribute. */
   has(id: number): boolean {
-    return this.#tags[id] === this.#tag;
+    return tags[id] === tagsRead;
   }
 
   /** Whether the tag has an attribute that an element of SVG or MathML may hold references in. */
@@ -137,16 +147,16 @@ export class MarkupReader {
 
   /** Where the value of an attribute that the tag has begins. */
   start(id: number): number {
-    return this.#starts[id] as number;
+    return starts[id] as number;
   }
 
   end(id: number): number {
-    return this.#ends[id] as number;
+    return ends[id] as number;
   }
 
   /** The value of an attribute, character references decoded; empty where the tag does not have it. */
   value(id: number): string {
-    return this.#tags[id] === this.#tag ? decodeAttribute(this.html.slice(this.#starts[id], this.#ends[id])) : '';
+    return tags[id] === tagsRead ? decodeAttribute(this.html.slice(starts[id], ends[id])) : '';
   }
 
   /** The end of what begins with `<!` or `<?`: comment, document type, or what HTML takes for a comment. */
@@ -154,7 +164,7 @@ export class MarkupReader {
     const html = this.html;
     if (!html.startsWith('<!--', lt)) return html.indexOf('>', lt + 1) + 1 || -1;
     const at = lt + 4;
-    if (html.charCodeAt(at) === GT) return at + 1;
+    if (this.codes[at] === GT) return at + 1;
     if (html.startsWith('->', at)) return at + 2;
     if (this.#commentBang !== -1 && this.#commentBang < at) this.#commentBang = html.indexOf('--!>', at);
     const close = this.#nextCommentClose(at);
@@ -176,7 +186,7 @@ export class MarkupReader {
   endOfText(at: number, name: string): number {
     const html = this.html;
     for (let lt = html.indexOf('</', at); lt >= 0; lt = html.indexOf('</', lt + 2)) {
-      if (startsWithName(html, lt + 2, name) && endsName(html, lt + 2 + name.length)) return lt;
+      if (startsWithName(this.codes, lt + 2, name) && endsName(this.codes, lt + 2 + name.length)) return lt;
     }
     return -1;
   }
@@ -187,11 +197,12 @@ export class MarkupReader {
     for (;;) {
       if (this.#scriptEnd !== -1 && this.#scriptEnd < at) this.#scriptEnd = this.endOfText(at, 'script');
       if (this.#scriptEnd < 0) return -1;
-      if (this.#commentOpen !== -1 && this.#commentOpen < at) this.#commentOpen = html.indexOf('<!--', at);
-      if (this.#commentOpen < 0 || this.#commentOpen > this.#scriptEnd) return this.#scriptEnd;
+      // Looked for in the script alone: most pages have no comment to be found soon.
+      const open = html.slice(at, this.#scriptEnd).indexOf('<!--');
+      if (open < 0) return this.#scriptEnd;
       // The dashes that open may be those that close: `<!-->`.
-      const close = this.#nextCommentClose(this.#commentOpen + 2);
-      const end = this.#endInEscapedScript(this.#commentOpen + 4, close);
+      const close = this.#nextCommentClose(at + open + 2);
+      const end = this.#endInEscapedScript(at + open + 4, close);
       if (end >= 0 || close < 0) return end;
       at = close + 3;
     }
@@ -202,9 +213,9 @@ export class MarkupReader {
     const html = this.html;
     let hidden = false;
     for (let lt = html.indexOf('<', at); lt >= 0 && (close < 0 || lt < close); lt = html.indexOf('<', lt + 1)) {
-      const isEnd = html.charCodeAt(lt + 1) === SLASH;
+      const isEnd = this.codes[lt + 1] === SLASH;
       const name = isEnd ? lt + 2 : lt + 1;
-      if (!startsWithName(html, name, 'script') || !endsName(html, name + 6)) continue;
+      if (!startsWithName(this.codes, name, 'script') || !endsName(this.codes, name + 6)) continue;
       if (isEnd && !hidden) return lt;
       hidden = !isEnd;
     }
@@ -217,17 +228,13 @@ export class MarkupReader {
   }
 }
 
-function isNameStart(code: number): boolean {
-  return code > GT || code === EQUALS || ENDS_NAME[code] === 0;
-}
-
-function endsName(html: string, at: number): boolean {
-  const code = html.charCodeAt(at);
-  return code <= GT && ENDS_NAME[code] !== 0 && code !== EQUALS;
+function endsName(codes: Uint16Array, at: number): boolean {
+  const code = codes[at] as number;
+  return code <= GT && ((ENDS_NAME[code] as number) & 3) !== 0;
 }
 
 /** Whether there is more than white space from `start` to `end`. */
-export function hasText(html: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (!isSpace(html.charCodeAt(at))) return true;
+export function hasText(codes: Uint16Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (!isSpace(codes[at] as number)) return true;
   return false;
 }

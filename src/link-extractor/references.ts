@@ -1,7 +1,14 @@
 import { STATIC_SOURCES } from './rules.ts';
 
-/** How many numbers a reference takes in {@link References.items}. */
-export const REFERENCE_FIELDS = 6;
+/** How many numbers a reference takes in {@link References.items}, and which they are. */
+export const FIELDS = 7;
+export const START = 0;
+export const END = 1;
+export const SOURCE = 2;
+export const REL_START = 3;
+export const REL_END = 4;
+export const TEXT_START = 5;
+export const TEXT_END = 6;
 
 /** What a `<meta>` with a name says. */
 export interface NamedMeta {
@@ -10,19 +17,22 @@ export interface NamedMeta {
   readonly content: string;
 }
 
+/** Memory for references that is kept for the next document, by depth. */
+const kept: Int32Array[] = [];
+const MOST_KEPT = FIELDS * 65_536;
+
 /**
  * What a scan found, in document order and unresolved: whether a `<base>` comes is known only at the end, and most
  * references are repeated, so that resolving, decoding and cutting out wait.
  */
 export class References {
   /**
-   * {@link REFERENCE_FIELDS} numbers each: start and end of the value, source, start and end of `rel` (-1: none), start
-   * of the link's text (-1: has none; its end is in `textEnds`). A negative start `-n - 1` is the value `values[n]`.
+   * {@link FIELDS} numbers each, positions but for the source; those of `rel` and of the text are -1 where there is none.
+   * A negative start `-n - 1` is the value `values[n]`.
    */
-  readonly items: number[] = [];
+  items: Int32Array;
+  count = 0;
   readonly values: string[] = [];
-  /** End of the text of each reference. */
-  readonly textEnds: number[] = [];
   /** Sources that are not among the usual ones, such as `my-element/style`; their numbers follow those. */
   readonly #sources: string[] = [];
   #sourceIds: Map<string, number> | undefined;
@@ -34,10 +44,16 @@ export class References {
   base: string | undefined;
   readonly canonicals: string[] = [];
   readonly metas: NamedMeta[] = [];
+  /** Where the end of the text goes that is open, in `items`. */
   #openText = -1;
 
-  get count(): number {
-    return this.textEnds.length;
+  readonly #depth: number;
+
+  /** @param depth - 0 for a document, 1 for a document within one; what was found before at this depth is lost. */
+  constructor(depth: number) {
+    this.#depth = depth;
+    this.items = kept[depth] ?? new Int32Array(FIELDS * 256);
+    kept[depth] = this.items;
   }
 
   /** The number of a source. */
@@ -58,8 +74,24 @@ export class References {
 
   /** A value that stands in the text. */
   add(start: number, end: number, source: number, relStart: number, relEnd: number): void {
-    this.items.push(start, end, source, relStart, relEnd, -1);
-    this.textEnds.push(-1);
+    const at = this.count * FIELDS;
+    if (at === this.items.length) this.#grow();
+    const { items } = this;
+    items[at] = start;
+    items[at + END] = end;
+    items[at + SOURCE] = source;
+    items[at + REL_START] = relStart;
+    items[at + REL_END] = relEnd;
+    items[at + TEXT_START] = -1;
+    items[at + TEXT_END] = -1;
+    this.count++;
+  }
+
+  #grow(): void {
+    const items = new Int32Array(this.items.length * 2);
+    items.set(this.items);
+    this.items = items;
+    if (items.length <= MOST_KEPT) kept[this.#depth] = items;
   }
 
   /** A value that was decoded, or cut out of a list. */
@@ -70,13 +102,14 @@ export class References {
 
   /** The reference added last has its text from here to where {@link closeText} is called. */
   openText(start: number): void {
-    this.#openText = this.textEnds.length - 1;
-    this.items[this.items.length - 1] = start;
+    const at = (this.count - 1) * FIELDS;
+    this.items[at + TEXT_START] = start;
+    this.#openText = at + TEXT_END;
   }
 
   closeText(end: number): void {
     if (this.#openText < 0) return;
-    this.textEnds[this.#openText] = end;
+    this.items[this.#openText] = end;
     this.#openText = -1;
   }
 
@@ -87,8 +120,7 @@ export class References {
   }
 
   rewind(mark: ReferencesMark): void {
-    this.items.length = mark.count * REFERENCE_FIELDS;
-    this.textEnds.length = mark.count;
+    this.count = mark.count;
     this.titleStart = mark.titleStart;
     this.titleEnd = mark.titleEnd;
     this.base = mark.base;

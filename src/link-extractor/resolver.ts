@@ -22,7 +22,7 @@ const PLAIN_HOST = /^(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,}$/;
  * gives what the URL parser gives, many times faster; all others go through the parser.
  */
 export class Resolver {
-  /** The base as given, if it is a URL. */
+  /** The base, if it is a URL; without fragment where it is one with http or https. */
   readonly base: string | undefined;
   readonly #self: string | null;
   readonly #origin: string;
@@ -31,11 +31,11 @@ export class Resolver {
   readonly #withoutQuery: string;
   readonly #isPlain: boolean;
   /** Hosts found to be plain or not. */
-  readonly #hosts = new Map<string, boolean>();
+  #hosts: Map<string, boolean> | undefined;
 
   constructor(base: string | undefined) {
-    this.base = base;
-    this.#self = base === undefined ? null : resolveUrl('', base);
+    this.#self = base === undefined ? null : resolveUrl(base);
+    this.base = this.#self ?? (base !== undefined && URL.canParse(base) ? base : undefined);
     const self = this.#self ?? '';
     const slash = self.indexOf('/', self.indexOf('//') + 2);
     const query = self.indexOf('?');
@@ -84,6 +84,7 @@ export class Resolver {
     const slash = reference.indexOf('/', start);
     if (slash < 0 || !isPlain(reference, slash)) return undefined;
     const host = reference.slice(start, slash);
+    this.#hosts ??= new Map();
     let plain = this.#hosts.get(host);
     if (plain === undefined) {
       plain = host.length < 250 && PLAIN_HOST.test(host) && !host.includes('xn--');

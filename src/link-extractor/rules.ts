@@ -84,7 +84,20 @@ const SHAPES_TREE = [
   ...['html', 'head', 'noscript', 'basefont', 'bgsound'],
 ];
 /** Elements that are dropped or not, depending on where they stand. */
-const MAY_BE_DROPPED = ['caption', 'col', 'colgroup', 'frame', 'head', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr'];
+const MAY_BE_DROPPED = [
+  'caption',
+  'col',
+  'colgroup',
+  'frame',
+  'head',
+  'noscript',
+  'tbody',
+  'td',
+  'tfoot',
+  'th',
+  'thead',
+  'tr',
+];
 
 /** The sources that are not made of names in a page; filled while rules are made. */
 export const STATIC_SOURCES: string[] = [];
@@ -128,8 +141,8 @@ export class ProfileRules {
         }
       }
     }
-    if (this.level >= 1) for (const name of ['image', 'input', ...MAY_BE_DROPPED]) setDefault(byName, name);
-    if (this.level >= 2) for (const name of ['form', 'button']) setDefault(byName, name);
+    if (this.level >= 1) for (const name of ['form', 'image', 'input', ...MAY_BE_DROPPED]) setDefault(byName, name);
+    if (this.level >= 2) setDefault(byName, 'button');
     // An element that HTML renames.
     const img = byName.get('img');
     if (img !== undefined) byName.set('image', img);
@@ -164,52 +177,4 @@ export function rulesOf(profile: LinkProfile): ProfileRules {
     made.set(profile, rules);
   }
   return rules;
-}
-
-/** Relations that lead to another page, rather than to what this one is made of or to data. */
-export const PAGE_RELATIONS: ReadonlySet<string> = new Set([
-  // HTML
-  ...['alternate', 'author', 'bookmark', 'canonical', 'help', 'license', 'next', 'prev', 'privacy-policy', 'search'],
-  ...['tag', 'terms-of-service', 'prerender'],
-  // HTML 4 and its habits
-  ...['appendix', 'begin', 'chapter', 'contents', 'copyright', 'end', 'first', 'glossary', 'home', 'index', 'last'],
-  ...['previous', 'section', 'start', 'subsection', 'toc', 'top', 'up'],
-  // The registry of RFC 8288, where it means documents
-  ...['about', 'archives', 'collection', 'current', 'item', 'latest-version', 'me', 'original'],
-  ...['predecessor-version', 'prev-archive', 'next-archive', 'related', 'shortlink', 'successor-version', 'via'],
-  ...['working-copy', 'working-copy-of', 'version-history', 'amphtml', 'translation'],
-]);
-
-/** Relations to what a page is made of. */
-export const RESOURCE_RELATIONS: ReadonlySet<string> = new Set([
-  ...['apple-touch-icon', 'apple-touch-icon-precomposed', 'apple-touch-startup-image', 'fluid-icon', 'icon'],
-  ...['image_src', 'manifest', 'mask-icon', 'modulepreload', 'prefetch', 'preload', 'stylesheet', 'subresource'],
-]);
-
-/** Relations to what is never fetched with GET as a document: names of hosts, and targets of POST. */
-export const NEVER_RELATIONS: ReadonlySet<string> = new Set([
-  ...['dns-prefetch', 'pingback', 'preconnect', 'trackback', 'webmention'],
-]);
-
-/** Which profile takes a link with these relations and this media type; `undefined` where none does. */
-export function levelOfRelations(rel: readonly string[], type: string): 0 | 1 | 2 | undefined {
-  if (rel.some((token) => NEVER_RELATIONS.has(token))) return undefined;
-  // `alternate stylesheet`, `shortcut icon`: the more exact token says what it is.
-  if (rel.some((token) => RESOURCE_RELATIONS.has(token))) return 1;
-  // Alternates in the form of feeds or data, and descriptions of a search, are no pages.
-  return isPageType(type) && rel.some((token) => PAGE_RELATIONS.has(token)) ? 0 : 2;
-}
-
-function isPageType(type: string): boolean {
-  const essence = (type.split(';', 1)[0] as string).trim().toLowerCase();
-  return essence === '' || essence === 'text/html' || essence === 'application/xhtml+xml';
-}
-
-/** Tokens of a `rel` attribute: separated by white space or commas, in lower case, each once. */
-export function relTokens(value: string): string[] {
-  const tokens = value
-    .toLowerCase()
-    .split(/[\t\n\f\r ,]+/)
-    .filter((token) => token !== '');
-  return tokens.length < 2 ? tokens : [...new Set(tokens)];
 }

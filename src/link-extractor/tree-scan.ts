@@ -1,6 +1,6 @@
 import type { Collector } from './collector.ts';
 import { decodeAttribute, decodeText } from './entities.ts';
-import { attribute, BANG, ENDS_NAME, EQUALS, GT, hashStep, isLetter, isSpace, QUESTION, SLASH } from './names.ts';
+import { attribute, BANG, ENDS_NAME, EQUALS, GT, isLetter, isSpace, nameOf, QUESTION, SLASH } from './names.ts';
 import { hasText, type MarkupReader } from './reader.ts';
 import type { ReferencesMark } from './references.ts';
 import { TreeBuilder } from './tree/builder.ts';
@@ -11,12 +11,9 @@ const CDATA = '<![CDATA[';
 const TEXT_ELEMENTS: ReadonlySet<string> = new Set([
   ...['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'],
 ]);
-const READ_ATTRIBUTES: Readonly<Record<'type' | 'encoding' | 'color' | 'face' | 'size', number>> = {
+const READ_ATTRIBUTES: Readonly<Record<'type' | 'encoding', number>> = {
   type: attribute('type'),
   encoding: attribute('encoding'),
-  color: attribute('color'),
-  face: attribute('face'),
-  size: attribute('size'),
 };
 
 /** Steps per character that the tree builder's searches may take, and those it may take anyway. */
@@ -35,7 +32,6 @@ export class TreeScan implements StartTag {
   readonly #hasNul: boolean;
   readonly #names = new Map<string, string>();
   #nameEnd = 0;
-  #hash = 0;
   /** What had been found when the body began. */
   #beforeBody: ReferencesMark | undefined;
 
@@ -48,12 +44,12 @@ export class TreeScan implements StartTag {
   }
 
   run(): void {
-    const { html, lastGt } = this.#reader;
+    const { html, codes, lastGt } = this.#reader;
     let textStart = 0;
     for (let at = 0; at >= 0; ) {
       const lt = html.indexOf('<', at);
       if (lt < 0 || lt >= lastGt) return;
-      const code = html.charCodeAt(lt + 1);
+      const code = codes[lt + 1] as number;
       if (!isLetter(code) && code !== SLASH && code !== BANG && code !== QUESTION) {
         at = lt + 1;
         continue;
@@ -65,15 +61,15 @@ export class TreeScan implements StartTag {
   }
 
   #markup(lt: number, code: number): number {
-    const { html } = this.#reader;
+    const { html, codes } = this.#reader;
     if (isLetter(code)) return this.#startTag(lt);
     if (code === SLASH) {
-      if (isLetter(html.charCodeAt(lt + 2))) return this.#endTag(lt);
+      if (isLetter(codes[lt + 2] as number)) return this.#endTag(lt);
       return html.indexOf('>', lt + 2) + 1;
     }
     if (this.#builder.inForeign && html.startsWith(CDATA, lt)) {
       const end = this.#reader.endOfCdata(lt);
-      if (end > lt + CDATA.length + 3) this.#builder.text(runOf(html, lt + CDATA.length, end - 3, this.#hasNul));
+      if (end > lt + CDATA.length + 3) this.#builder.text(this.#run(lt + CDATA.length, end - 3));
       return end;
     }
     const end = this.#reader.endOfDeclaration(lt);
@@ -85,7 +81,7 @@ export class TreeScan implements StartTag {
 
   #text(start: number, end: number): void {
     if (start >= end) return;
-    this.#builder.text(runOf(this.#reader.html, start, end, this.#hasNul));
+    this.#builder.text(this.#run(start, end));
     this.#noteBody();
   }
 
@@ -114,13 +110,17 @@ export class TreeScan implements StartTag {
       collector.foreignElement(name, state.insertedNamespace === SVG, lt, end);
       return;
     }
-    const id = collector.rules.tags.find(name, 0, name.length, name === this.name ? this.#hash : hashOf(name));
+    const id = name === this.name ? this.#idOfTag(lt) : collector.rules.tags.idOf(name);
     if (name === 'a') collector.anchor(lt, end);
     else if (id !== 0) {
       collector.element(id, !state.hasBody);
       return;
     }
     if (collector.readsStyle && this.#reader.hasStyle()) collector.styleAttribute(name);
+  }
+
+  #idOfTag(lt: number): number {
+    return this.#collector.rules.tags.find(this.#reader.codes, lt + 1, this.#nameEnd);
   }
 
   /** Passes over the content of an element that holds only text. */
@@ -151,23 +151,30 @@ export class TreeScan implements StartTag {
   }
 
   #readName(start: number): void {
-    const { html } = this.#reader;
-    let hash = html.charCodeAt(start) | 32;
+    const { html, codes } = this.#reader;
     let at = start + 1;
-    let code = html.charCodeAt(at);
-    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) {
-      hash = hashStep(hash, code);
-      code = html.charCodeAt(++at);
-    }
-    this.#hash = hash;
+    let code = codes[at] as number;
+    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = codes[++at] as number;
     this.#nameEnd = at;
     const written = html.slice(start, at);
     let name = this.#names.get(written);
     if (name === undefined) {
-      name = asciiLowerCase(written).replaceAll('\0', '\uFFFD');
+      name = nameOf(written);
       this.#names.set(written, name);
     }
     this.name = name;
+  }
+
+  /** What stands from `start` to `end`, by kinds of characters. */
+  #run(start: number, end: number): TextRun {
+    const { html, codes } = this.#reader;
+    if (!hasText(codes, start, end)) return SPACE_ONLY;
+    const raw = html.slice(start, end);
+    // References to white space are white space.
+    const text = raw.includes('&') ? decodeText(raw) : raw;
+    const nul = this.#hasNul && raw.includes('\0');
+    const rest = nul ? text.replace(/[\0\uFFFD]+/g, '') : text;
+    return { space: /^[\t\n\f\r ]/.test(text), nul, other: /[^\t\n\f\r ]/.test(rest) };
   }
 
   get selfClosing(): boolean {
@@ -184,27 +191,6 @@ export class TreeScan implements StartTag {
   }
 }
 
-function hashOf(name: string): number {
-  let hash = name.charCodeAt(0) | 32;
-  for (let at = 1; at < name.length; at++) hash = hashStep(hash, name.charCodeAt(at));
-  return hash;
-}
-
-function asciiLowerCase(text: string): string {
-  return /[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase()) : text;
-}
-
-/** What stands from `start` to `end`, by kinds of characters. */
-function runOf(html: string, start: number, end: number, mayHoldNul: boolean): TextRun {
-  if (!hasText(html, start, end)) return SPACE_ONLY;
-  const raw = html.slice(start, end);
-  // References to white space are white space.
-  const text = raw.includes('&') && /^(?:[\t\n\f\r \0]|&[^;&]*;?)*$/.test(raw) ? decodeText(raw) : raw;
-  const nul = mayHoldNul && raw.includes('\0');
-  const rest = nul ? text.replace(/[\0\uFFFD]+/g, '') : text;
-  return { space: isSpace(text.charCodeAt(0)), nul, other: hasText(rest, 0, rest.length) };
-}
-
 const SPACE_ONLY: TextRun = { space: true, nul: false, other: false };
 
 /** The attributes of a tag, the first of each name, sorted: equal for equal ones. */
@@ -217,7 +203,7 @@ function signatureOf(html: string, nameEnd: number): string {
     const start = at;
     code = html.charCodeAt(++at);
     while (code > GT || ENDS_NAME[code] === 0) code = html.charCodeAt(++at);
-    const name = asciiLowerCase(html.slice(start, at));
+    const name = nameOf(html.slice(start, at));
     while (isSpace(code)) code = html.charCodeAt(++at);
     let value = '';
     if (code === EQUALS) {

@@ -63,9 +63,13 @@ export function referenceLinks(html: string, url: string, profile: Profile): Ref
     const key = `${source} ${target}`;
     links.set(key, (links.get(key) ?? true) && rel.includes('nofollow'));
   };
-  for (const element of elements) collect(element, profile, owners, add, (inner) => addInner(inner, base, profile, links));
+  for (const element of elements)
+    collect(element, profile, owners, add, (inner) => addInner(inner, base, profile, links));
   const canonicals = new Set(elements.filter(isCanonical).map((element) => resolve(attr(element, 'href') ?? '', base)));
   canonicals.delete(undefined);
+  // What names the page itself with a fragment says nothing.
+  if (elements.some((element) => isCanonical(element) && (attr(element, 'href') ?? '').includes('#')))
+    canonicals.delete(resolve('', url));
   const title = elements.find((element) => isHtml(element, 'title'));
   return {
     links,
@@ -108,7 +112,11 @@ function collect(
   if (element.namespaceURI !== HTML) {
     collectForeign(element, profile, add);
   } else {
-    const tables: Record<string, string[]>[] = [NAVIGATION, ...(isWide ? [RESOURCES] : []), ...(isWidest ? [EXHAUSTIVE] : [])];
+    const tables: Record<string, string[]>[] = [
+      NAVIGATION,
+      ...(isWide ? [RESOURCES] : []),
+      ...(isWidest ? [EXHAUSTIVE] : []),
+    ];
     for (const table of tables) {
       for (const rule of Object.hasOwn(table, tagName) ? (table[tagName] as string[]) : []) {
         const name = rule.replace('!', '');
@@ -122,7 +130,8 @@ function collect(
     if (isWide) collectResources(element, add);
     if (isWidest) collectRare(element, owners, add, addDocument);
   }
-  if (isWide) for (const url of cssReferences(attr(element, 'style') ?? '').urls) add(url, `${tagName.toLowerCase()}/style`);
+  if (isWide)
+    for (const url of cssReferences(attr(element, 'style') ?? '').urls) add(url, `${tagName.toLowerCase()}/style`);
 }
 
 function collectForeign(element: Element, profile: Profile, add: Add): void {
@@ -186,12 +195,16 @@ function collectRare(
   const action = attr(element, 'action') ?? '';
   if (tagName === 'form' && !isPost(lower('method')) && action !== '') add(action, 'form/action');
   const type = lower('type');
-  const sends = tagName === 'input' ? type === 'image' || type === 'submit' : tagName === 'button' && type !== 'reset' && type !== 'button';
+  const sends =
+    tagName === 'input'
+      ? type === 'image' || type === 'submit'
+      : tagName === 'button' && type !== 'reset' && type !== 'button';
   const target = attr(element, 'formaction') ?? '';
   if (sends && target !== '') {
     const owner = owners.get(element);
     const ownMethod = lower('formmethod');
-    const ofForm = owner != null && !isPost(attr(owner, 'method')?.toLowerCase()) && attr(element, 'form') === undefined;
+    const ofForm =
+      owner != null && !isPost(attr(owner, 'method')?.toLowerCase()) && attr(element, 'form') === undefined;
     if (ownMethod === undefined ? ofForm : !isPost(ownMethod)) add(target, `${tagName}/formaction`);
   }
   const srcdoc = attr(element, 'srcdoc');
@@ -215,7 +228,8 @@ function baseOf(elements: readonly Element[], url: string): string {
 }
 
 function isCanonical(element: Element): boolean {
-  if (!isHtml(element, 'link') || !relOf(element).includes('canonical') || (attr(element, 'href') ?? '') === '') return false;
+  if (!isHtml(element, 'link') || !relOf(element).includes('canonical') || (attr(element, 'href') ?? '') === '')
+    return false;
   if (['hreflang', 'lang', 'media', 'type'].some((name) => attr(element, name) !== undefined)) return false;
   for (let node = element.parentNode; node !== null && 'tagName' in node; node = node.parentNode) {
     if (isHtml(node, 'head')) return true;
@@ -243,7 +257,10 @@ function resolve(reference: string, base: string): string | undefined {
 }
 
 function relOf(element: Element): string[] {
-  return (attr(element, 'rel') ?? '').toLowerCase().split(/[\s,]+/).filter(Boolean);
+  return (attr(element, 'rel') ?? '')
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean);
 }
 
 function attr(element: Element, name: string): string | undefined {

@@ -60,7 +60,7 @@ const MOST_STEPS = 64;
 function breaksOut(tag: StartTag): boolean {
   if (BREAKOUTS.has(tag.name)) return true;
   if (tag.name !== 'font') return false;
-  return (['color', 'face', 'size'] as const).some((name) => tag.attribute(name) !== undefined);
+  return /(?:^|\0\0)(?:color|face|size)\0/.test(tag.signature());
 }
 
 function leaveForeign(tree: TreeState): void {

@@ -7,8 +7,8 @@ export interface StartTag {
   readonly name: string;
   readonly selfClosing: boolean;
   /** The value of an attribute; `undefined` where the tag has none. */
-  attribute(name: 'type' | 'encoding' | 'color' | 'face' | 'size'): string | undefined;
-  /** All attributes, in a form that is equal for equal ones. */
+  attribute(name: 'type' | 'encoding'): string | undefined;
+  /** All attributes, in a form that is equal for equal ones: each as its name, NUL and its value, NUL twice between them. */
   signature(): string;
 }
 

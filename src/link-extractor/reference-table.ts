@@ -1,0 +1,110 @@
+/** How far a place for a reference is looked for; hostile texts may have many that fall together. */
+const MOST_PROBES = 16;
+/** Not known beforehand, so that nobody can choose references that fall together. */
+const MULTIPLIER = (Math.floor(Math.random() * 0x3fffffff) * 2 + 0x20000001) | 0;
+
+const HASH_SIGN = 35;
+const AMPERSAND = 38;
+
+/** What {@link ReferenceTable.find} says besides a number. */
+export const NEW = -1;
+/** The reference is not as it is written: it holds a character reference or NUL. */
+export const ENCODED = -2;
+
+/**
+ * Tells references that were seen before, by their source and by their characters up to the fragment, where they stand
+ * in the text: most are repeated, and need not be cut out then.
+ */
+export class ReferenceTable {
+  readonly #codes: Uint16Array;
+  readonly #memory: Memory;
+  readonly #mask: number;
+  #kept = 0;
+  #slot = 0;
+  #hash = 0;
+  /** Where the reference asked for last ends: before its fragment. */
+  end = 0;
+
+  /**
+   * @param count - Most references there will be.
+   * @param depth - 0 for a document, 1 for a document within one; the table made before at this depth is lost.
+   */
+  constructor(codes: Uint16Array, count: number, depth: number) {
+    this.#codes = codes;
+    this.#memory = memoryFor(count, depth);
+    const length = 2 << (32 - Math.clz32(count));
+    this.#mask = length - 1;
+    this.#memory.slots.fill(0, 0, length);
+  }
+
+  /** The number of an equal reference that was kept before, {@link NEW} or {@link ENCODED}. */
+  find(start: number, end: number, source: number): number {
+    const codes = this.#codes;
+    let hash = source + 1;
+    let at = start;
+    for (; at < end; at++) {
+      const code = codes[at] as number;
+      if (code <= AMPERSAND) {
+        if (code === HASH_SIGN) break;
+        if (code === AMPERSAND || code === 0) return ENCODED;
+      }
+      hash = Math.imul(hash ^ code, MULTIPLIER);
+    }
+    this.end = at;
+    hash ^= hash >>> 15;
+    this.#hash = hash;
+    const { slots, hashes } = this.#memory;
+    const mask = this.#mask;
+    let slot = hash & mask;
+    for (let probe = 0; probe < MOST_PROBES; probe++) {
+      const number = (slots[slot] as number) - 1;
+      if (number < 0) {
+        this.#slot = slot;
+        return NEW;
+      }
+      if (hashes[number] === hash && this.#isSame(number, start, at, source)) return number;
+      slot = (slot + 1) & mask;
+    }
+    return ENCODED;
+  }
+
+  /** Gives the reference that was just found new the next number, beginning with 0. */
+  keep(start: number, source: number): void {
+    const number = this.#kept++;
+    const { slots, hashes, places } = this.#memory;
+    slots[this.#slot] = number + 1;
+    hashes[number] = this.#hash;
+    places[number * 3] = start;
+    places[number * 3 + 1] = this.end;
+    places[number * 3 + 2] = source;
+  }
+
+  #isSame(number: number, start: number, end: number, source: number): boolean {
+    const codes = this.#codes;
+    const { places } = this.#memory;
+    const other = places[number * 3] as number;
+    const length = end - start;
+    if (places[number * 3 + 2] !== source || (places[number * 3 + 1] as number) - other !== length) return false;
+    for (let at = 0; at < length; at++) if (codes[start + at] !== codes[other + at]) return false;
+    return true;
+  }
+}
+
+interface Memory {
+  readonly slots: Int32Array;
+  readonly hashes: Int32Array;
+  /** Start, end and source of each reference. */
+  readonly places: Int32Array;
+}
+
+const memories: (Memory | undefined)[] = [];
+const MOST_KEPT = 65_536;
+
+function memoryFor(count: number, depth: number): Memory {
+  let memory = memories[depth];
+  if (memory !== undefined && memory.hashes.length >= count) return memory;
+  const size = Math.max(256, 1 << (32 - Math.clz32(count)));
+  memory = { slots: new Int32Array(size * 4), hashes: new Int32Array(size), places: new Int32Array(size * 3) };
+  if (size <= MOST_KEPT) memories[depth] = memory;
+  return memory;
+}
