@@ -1,14 +1,15 @@
-export { AddressGuard, addressRange, type NetworkPolicy } from './address-guard.ts';
+export { AddressGuard, addressRange, BAD_PORTS, type NetworkPolicy } from './address-guard.ts';
 export { Crawler, type RunOptions } from './crawler/index.ts';
 export {
   type Accept,
   acceptPages,
   CRAWLER_DEFAULTS,
   type CrawlerOptions,
+  type RobotsChoices,
   type SitemapMode,
 } from './crawler/options.ts';
 export { robotsDirectives } from './directives.ts';
-export { DnsCache, type DnsLookup } from './dns.ts';
+export { DNS_DEFAULTS, DnsCache, type DnsLookup, type ResolvedAddress } from './dns.ts';
 export {
   CRAWL_ERROR_CODES,
   CrawlError,
@@ -16,24 +17,50 @@ export {
   type CrawlErrorDetails,
   isCrawlError,
 } from './errors.ts';
-export { EventLog, type EventLogOptions } from './event-log.ts';
+export { EVENT_LOG_DEFAULTS, EventLog, type EventLogOptions, type MonitoredCrawler } from './event-log.ts';
 export {
+  type BodySizes,
   FETCHER_DEFAULTS,
   Fetcher,
   type FetcherOptions,
   type FetchRequest,
   type FetchResult,
+  type HeadersOption,
+  type Timeouts,
 } from './fetcher/index.ts';
-export { Frontier, type FrontierOptions, type Outcome } from './frontier.ts';
+export { partitionOf } from './fingerprint.ts';
+export {
+  FRONTIER_DEFAULTS,
+  Frontier,
+  type FrontierOptions,
+  type FrontierSettleResult,
+  type Offer,
+  type Outcome,
+} from './frontier.ts';
+export { parseHttpDate, parseRetryAfter, productToken } from './headers.ts';
 export { LinkExtractor, type LinkExtractorOptions, type LinkProfile } from './link-extractor/index.ts';
-export { POLITENESS_DEFAULTS, Politeness, type PolitenessOptions } from './politeness.ts';
-export type * from './ports.ts';
-export { RobotsCache, type RobotsCacheOptions } from './robots-cache.ts';
-export { RobotsTxt } from './robots-txt.ts';
+export { type Observation, POLITENESS_DEFAULTS, Politeness, type PolitenessOptions } from './politeness.ts';
+export * from './ports.ts';
+export { type CanonicalOptions, createRequest, LEVELS, type RequestInit } from './request.ts';
+export { ROBOTS_CACHE_DEFAULTS, RobotsCache, type RobotsCacheOptions, type RobotsVerdict } from './robots-cache.ts';
+export { type RobotsAgent, type RobotsMatch, type RobotsRecord, RobotsTxt } from './robots-txt.ts';
 export type { SeedInput } from './seeding.ts';
-export { FileSink, type FileSinkOptions } from './sink/files/index.ts';
-export { parseSitemap, type SitemapEntry } from './sitemap.ts';
-export { MemoryStore } from './store/memory/index.ts';
+export { FILE_SINK_DEFAULTS, FileSink, type FileSinkOptions } from './sink/files/index.ts';
+export { parseSitemap, type Sitemap, type SitemapEntry, type SitemapType } from './sitemap.ts';
+export { StatsCollector, type StatsCollectorOptions } from './stats.ts';
+export { MemoryStore, type MemoryStoreOptions } from './store/memory/index.ts';
+export { decodeText } from './text.ts';
 export type * from './types.ts';
-export { canonicalizeUrl } from './url.ts';
-export { UrlFilter } from './url-filter.ts';
+export { canonicalizeUrl, resolveUrl } from './url.ts';
+export {
+  DYNAMIC_EXTENSIONS,
+  DYNAMIC_FOLDERS,
+  type ExtensionRules,
+  type FilterFunction,
+  type FilterResult,
+  type FilterSeeds,
+  MAX_URL_LENGTH,
+  type PatternRules,
+  safeCheck,
+  UrlFilter,
+} from './url-filter.ts';
