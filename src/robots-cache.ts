@@ -1,4 +1,5 @@
 import { describeThrown, isCrawlError } from './errors.ts';
+import type { RobotsSource } from './ports.ts';
 import { type Chain, lifetimeMs, type Outcome, type RobotsAnswer, readAnswer } from './robots-cache/answer.ts';
 import { Entries } from './robots-cache/entries.ts';
 import { type Entry, isFresh, judge, nextEntry, type RobotsVerdict, validators } from './robots-cache/entry.ts';
@@ -52,8 +53,11 @@ export class RobotsCache {
   readonly #flights = new Map<string, Promise<Entry | undefined>>();
   readonly #records: Records | undefined;
 
-  /** @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID` */
-  constructor(options: RobotsCacheOptions) {
+  /**
+   * @param options - Or a source alone: `new RobotsCache(fetcher)`.
+   * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`
+   */
+  constructor(options: RobotsCacheOptions | RobotsSource = {}) {
     this.#settings = readOptions(options);
     const { maxOrigins, maxMemoryBytes, storage, onStorageError } = this.#settings;
     this.#entries = new Entries(maxOrigins, maxMemoryBytes);

@@ -877,7 +877,7 @@ describe('options', () => {
     [{ tooManyRedirects: 'deny' }, 'CRAWL_OPTION_INVALID'],
     [{ robots401403: true }, 'CRAWL_OPTION_INVALID'],
     [{ after30Days: null }, 'CRAWL_OPTION_INVALID'],
-    [{ source: undefined }, 'CRAWL_OPTION_INVALID'],
+    [{ source: {} }, 'CRAWL_OPTION_INVALID'],
   ])('%j is refused with %s', (options, code) => {
     let thrown: unknown;
     try {
@@ -892,4 +892,19 @@ describe('options', () => {
     const given = Object.fromEntries(Object.keys(ROBOTS_CACHE_DEFAULTS).map((name) => [name, undefined]));
     expect(new RobotsCache({ source: noSource, ...given }).size).toBe(0);
   });
+});
+
+test('without a source it fetches by itself, and a source alone will do in place of options', async () => {
+  const userAgent = 'moss/1.0 (+mailto:owner@example.test)';
+  await using site = await startSite((_request, response) =>
+    response.end('User-agent: *\nDisallow: /x\nCrawl-delay: 2'),
+  );
+  for (const cache of [new RobotsCache(), new RobotsCache(httpRobotsSource())]) {
+    expect(await cache.check(site.url('/x/y'), userAgent)).toMatchObject({ allowed: false, reason: 'robots' });
+    expect(await cache.check(site.url('/z'), userAgent)).toMatchObject({ allowed: true, crawlDelay: 2 });
+  }
+  expect(site.log).toHaveLength(2);
+  const nameless = await new RobotsCache().check(site.url('/z'), 'moss');
+  expect(nameless).toMatchObject({ allowed: false, reason: 'robots-unreachable' });
+  expect(site.log).toHaveLength(2);
 });

@@ -1,11 +1,12 @@
 import { CrawlError } from '../errors.ts';
 import { integer, oneOf, onlyKnown } from '../options.ts';
 import { type Clock, type MetaStorage, type RobotsSource, systemClock } from '../ports.ts';
+import { OwnSource } from './own-source.ts';
 
 /** Options of `RobotsCache`. */
 export interface RobotsCacheOptions {
-  /** Sends the requests of `check`; a `Fetcher` is one. Never closed by the cache. */
-  readonly source: RobotsSource;
+  /** Sends the requests of `check`; a `Fetcher` is one. Never closed by the cache. @defaultValue a `Fetcher` of its own */
+  readonly source?: RobotsSource | undefined;
   /** @defaultValue the machine's clock */
   readonly clock?: Clock | undefined;
   /** Where entries outlive the process, under `robots:` and the origin. Never closed by the cache. @defaultValue none */
@@ -56,14 +57,16 @@ export interface Settings {
 const CHOICES = ['disallow', 'allow'] as const;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export function readOptions(options: RobotsCacheOptions): Settings {
+/** @param given - Options, or a source alone. */
+export function readOptions(given: RobotsCacheOptions | RobotsSource): Settings {
   const defaults = ROBOTS_CACHE_DEFAULTS;
+  const options: RobotsCacheOptions = 'getOnce' in given ? { source: given } : given;
   onlyKnown('RobotsCache', options, ['source', 'clock', 'storage', 'onStorageError', ...Object.keys(defaults)]);
-  if (typeof options.source?.getOnce !== 'function') {
-    throw new CrawlError('CRAWL_OPTION_INVALID', 'RobotsCache needs a "source" with getOnce(); a Fetcher is one.');
+  if (options.source !== undefined && typeof options.source?.getOnce !== 'function') {
+    throw new CrawlError('CRAWL_OPTION_INVALID', 'RobotsCache takes a "source" with getOnce(); a Fetcher is one.');
   }
   return {
-    source: options.source,
+    source: options.source ?? new OwnSource(),
     clock: options.clock ?? systemClock,
     storage: options.storage,
     onStorageError: options.onStorageError ?? (() => {}),
