@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import got, { type ExtendOptions, type Got, type Request } from 'got';
+import type { ExtendOptions, Got, Request } from 'got';
 import { CrawlError } from '../errors.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../ports.ts';
 import { type Agents, createAgents } from './agents.ts';
@@ -13,27 +13,21 @@ const STALE_SOCKET_TRIES = 2;
 /** Sends requests by got, stripped of all that the crawler does itself: redirects, retries, decompression, cookies. */
 export class GotTransport implements Transport {
   readonly #agents: Agents = createAgents();
-  readonly #got: Got;
+  readonly #maxHeaderBytes: number;
   readonly #maxHeaderFields: number;
+  #client: Promise<Got> | undefined;
 
   constructor(options: { readonly maxHeaderBytes: number; readonly maxHeaderFields: number }) {
+    this.#maxHeaderBytes = options.maxHeaderBytes;
     this.#maxHeaderFields = options.maxHeaderFields;
-    this.#got = got.extend({
-      agent: this.#agents,
-      decompress: false,
-      followRedirect: false,
-      isStream: true,
-      maxHeaderSize: options.maxHeaderBytes,
-      retry: { limit: 0 },
-      // What counts as complete is HTTP's own framing, which Node checks.
-      strictContentLength: false,
-      throwHttpErrors: false,
-    } as ExtendOptions);
   }
 
   async request(request: TransportRequest): Promise<TransportResponse> {
+    this.#client ??= this.#load();
+    const client = await this.#client;
+    request.signal.throwIfAborted();
     for (let tries = 0; ; tries++) {
-      const exchange = new Exchange(this.#got, request, this.#maxHeaderFields);
+      const exchange = new Exchange(client, request, this.#maxHeaderFields);
       try {
         return await exchange.response;
       } catch (error) {
@@ -46,6 +40,22 @@ export class GotTransport implements Transport {
     this.#agents.http.destroy();
     this.#agents.https.destroy();
     return Promise.resolve();
+  }
+
+  /** With the first request, since whoever imports the package may never send one. */
+  async #load(): Promise<Got> {
+    const { default: got } = await import('got');
+    return got.extend({
+      agent: this.#agents,
+      decompress: false,
+      followRedirect: false,
+      isStream: true,
+      maxHeaderSize: this.#maxHeaderBytes,
+      retry: { limit: 0 },
+      // What counts as complete is HTTP's own framing, which Node checks.
+      strictContentLength: false,
+      throwHttpErrors: false,
+    } as ExtendOptions);
   }
 }
 
