@@ -95,7 +95,7 @@ const TRANSPORT_FAILURES: ReadonlySet<CrawlErrorCode> = new Set([
  * The next request starts no sooner than max(`minDelayMs`, min(`delayFactor` × last response time, `maxDelayMs`),
  * Crawl-delay) after the end of the last answer. Only a 2xx answer shortens the gap in force, because error pages are
  * quick even where the site is in trouble. 429, 503 and timeouts block the whole host: by Retry-After (RFC 9110,
- * section 10.2.3), else by a back-off that doubles.
+ * section 10.2.3), else by a back-off that doubles. The gap they leave behind shrinks as the back-off is taken back.
  */
 export class Politeness {
   /** The options with their defaults. */
@@ -135,9 +135,9 @@ export class Politeness {
    */
   after(host: HostState, observation: Observation, now: number): Verdict {
     const endedAt = Number.isFinite(observation.endedAt) ? observation.endedAt : now;
-    const delayMs = this.#delay(host, observation);
     const crawlDelayMs = Math.min(amount(observation.crawlDelayMs) ?? host.crawlDelayMs, this.options.maxCrawlDelayMs);
     const counts = this.#counts(host, observation, endedAt);
+    const delayMs = this.#delay(host, observation, counts);
     const block = this.#block(host, observation, counts);
     return {
       nextAt: Math.max(host.nextAt, Math.ceil(endedAt + Math.max(delayMs, crawlDelayMs))),
@@ -150,12 +150,20 @@ export class Politeness {
     };
   }
 
-  /** The adaptive gap in whole milliseconds: only a good answer brings it down, a server error doubles it. */
-  #delay(host: HostState, { durationMs, status, error }: Observation): number {
+  /**
+   * The adaptive gap in whole milliseconds: only a good answer brings it down, a server error doubles it. While the host
+   * is backed off it stays, and goes half the way back with each step that is taken back.
+   */
+  #delay(host: HostState, { durationMs, status, error }: Observation, { backoff }: Pick<Verdict, 'backoff'>): number {
     const { minDelayMs, maxDelayMs, delayFactor } = this.options;
     const slow = delayFactor === 0 ? 0 : Math.min(delayFactor * (amount(durationMs) ?? 0), maxDelayMs);
     const target = Math.ceil(Math.max(minDelayMs, slow));
-    if (status !== undefined && status >= 200 && status < 300 && error === undefined) return target;
+    if (status !== undefined && status >= 200 && status < 300 && error === undefined) {
+      if (host.backoff === 0) return target;
+      // One good answer is no proof that the old pace is right again: it comes back with the steps of the back-off.
+      const held = backoff < host.backoff ? (host.delayMs + target) / 2 : host.delayMs;
+      return Math.max(target, Math.ceil(held));
+    }
     const failed = error !== undefined && status === undefined;
     const troubled = failed || (status ?? 0) >= 500 || status === 408 || status === 425 || status === 429;
     const held = Math.max(host.delayMs, minDelayMs) * (troubled ? 2 : 1);

@@ -135,6 +135,18 @@ describe('Back-off', () => {
     expect(last(steps).status).toBe('recovered');
   });
 
+  test('leaves a longer gap behind, which goes half the way back with each step', () => {
+    const told = [...repeat(3, { status: 429 }), ...repeat(16, { status: 200, durationMs: 1 })];
+    const gaps = follow(steady(), told).map(({ delayMs }) => delayMs);
+    expect(gaps).toEqual([
+      ...[2_000, 4_000, 8_000],
+      ...repeat(4, 8_000),
+      ...repeat(5, 4_500),
+      ...repeat(5, 2_750),
+      ...[1_875, 1_000],
+    ]);
+  });
+
   test('starts the five anew with each bad answer', () => {
     const seen = [{ status: 503 }, ...repeat(4, { status: 200 }), { status: 503 }, ...repeat(5, { status: 200 })];
     expect(last(follow(steady(), seen)).backoff).toBe(1);
