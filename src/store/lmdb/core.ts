@@ -1,0 +1,367 @@
+import type {
+  HostPatch,
+  HostState,
+  Lease,
+  LeaseRules,
+  RecordPatch,
+  Settlement,
+  StoreStats,
+  UrlRecord,
+} from '../../ports.ts';
+import { toLevel } from '../../request.ts';
+import type { CrawlRequest } from '../../types.ts';
+import type { Environment } from './environment.ts';
+import { CrashFloor } from './floor.ts';
+import type { Host } from './host.ts';
+import { HostTable } from './host-table.ts';
+import { Leases, type Lent } from './leases.ts';
+import { Meta } from './meta.ts';
+import { Names } from './names.ts';
+import { Queues } from './queues.ts';
+import { Schedule } from './schedule.ts';
+import { StoreState } from './state.ts';
+import type { Table } from './table.ts';
+import { parseRequest, type UrlRef } from './url-record.ts';
+import { UrlTable } from './url-table.ts';
+
+/** What came of an offer: how many were new, and which were not. */
+export interface Offered {
+  readonly fresh: number;
+  readonly known: readonly number[];
+}
+
+export interface Settled extends Offered {
+  readonly accepted: boolean;
+  /** Whether the host must be left alone for longer than before: worth a commit of its own. */
+  readonly isUrgent: boolean;
+}
+
+const REFUSED: Settled = { accepted: false, isUrgent: false, fresh: 0, known: [] };
+const TABLES = ['state', 'names', 'hosts', 'addresses', 'urls', 'queues', 'schedule', 'leases', 'meta'] as const;
+
+/**
+ * The verbs of the store, each from its start to its end in one go. They read and write the open transaction; when
+ * that is committed is not their concern.
+ */
+export class Core {
+  readonly meta: Meta;
+  readonly state: StoreState;
+  readonly #names: Names;
+  readonly #hosts: HostTable;
+  readonly #urls: UrlTable;
+  readonly #queues: Queues;
+  readonly #schedule: Schedule;
+  readonly #floor: CrashFloor;
+  readonly #leases: Leases;
+  /** URLs and hosts touched since the last commit. */
+  changes = 0;
+
+  constructor(environment: Environment) {
+    const [state, names, hosts, addresses, urls, queues, schedule, leases, meta] = TABLES.map((name) =>
+      mustExist(environment.table(name), name),
+    ) as [Table, Table, Table, Table, Table, Table, Table, Table, Table];
+    this.state = new StoreState(state);
+    this.#names = new Names(names, this.state);
+    this.#hosts = new HostTable(hosts, addresses, this.#names, this.state);
+    this.#urls = new UrlTable(urls, this.#names, this.state);
+    this.#queues = new Queues(queues);
+    this.#schedule = new Schedule(schedule, this.#hosts, this.state);
+    this.#floor = new CrashFloor(this.state, this.#hosts, this.#schedule);
+    this.#leases = new Leases(leases);
+    this.meta = new Meta(meta);
+  }
+
+  /** Forgets what is in memory and reads anew. */
+  load(): void {
+    this.#names.clear();
+    this.#hosts.clear();
+    this.#urls.clear();
+    this.#schedule.clear();
+    this.#leases.clear();
+    this.state.load();
+  }
+
+  /** Reads anew what another process writes. */
+  look(): void {
+    this.load();
+    this.#leases.look();
+  }
+
+  /** Begins a session of writing: leases of the last one come back. */
+  begin(): void {
+    this.state.begin();
+    for (const { host: id, ref, json, level, place } of this.#leases.takeSaved()) {
+      const host = this.#hosts.byId(id);
+      this.#queues.putBack(host, { ref, json, level, place }, 0);
+      if (ref !== undefined) this.#urls.takenBack(ref);
+      this.state.all.queued++;
+      this.#touch(host);
+    }
+    this.changes++;
+  }
+
+  /** Ends the session; leases that are out are given back. */
+  end(): void {
+    const out = this.#leases.all();
+    for (const lent of out) {
+      this.#takeBack(lent, 0);
+      if (lent.address !== undefined) this.#schedule.release(lent.address, 0);
+      this.#schedule.place(lent.host);
+    }
+    // Their hosts were asked until now, and what now is only the next caller will tell.
+    this.state.all.clean = out.length === 0;
+    this.changes++;
+  }
+
+  /** Writes what is in memory only. */
+  save(): void {
+    this.state.all.leased = this.#leases.size;
+    this.#leases.save();
+    this.#hosts.save();
+    this.state.save();
+    this.changes = 0;
+  }
+
+  offer(batch: readonly CrawlRequest[], now: number): Offered {
+    const known: number[] = [];
+    let fresh = 0;
+    const queues = new Map<Host, Map<number, UrlRef[]>>();
+    for (let i = 0; i < batch.length; i++) {
+      const request = batch[i]!;
+      if (!counts(request)) {
+        this.#putBack(request, undefined, ++this.state.all.sequence, 0, now);
+        continue;
+      }
+      const ref = this.#urls.add(request);
+      if (ref === undefined) {
+        known.push(i);
+        continue;
+      }
+      fresh++;
+      push(queues, this.#hosts.get(request.host), toLevel(request.level), ref);
+    }
+    for (const [host, levels] of queues) this.#enqueue(host, levels, now);
+    this.state.all.seen += fresh;
+    this.state.all.queued += fresh;
+    this.changes += fresh;
+    return { fresh, known };
+  }
+
+  lease(now: number, limit: number, ttlMs: number, rules: LeaseRules): Lease[] {
+    this.#begin(now, rules);
+    const leases: Lease[] = [];
+    while (leases.length < limit) {
+      const host = this.#floor.next(now);
+      if (host === undefined) break;
+      leases.push(this.#handOut(host, now, ttlMs));
+    }
+    return leases;
+  }
+
+  settle(lease: Lease, settlement: Settlement, now: number): Settled {
+    const lent = this.#leases.get(lease.fence);
+    if (lent === undefined) return REFUSED;
+    const { host, ref } = lent;
+    const { outcome, requeue, record = {} } = settlement;
+    const before = { gap: host.gap(this.#schedule.rules), blockedUntil: host.blockedUntil };
+    this.#leases.end(lent);
+    this.#patch(host, settlement.host ?? {}, Math.max);
+    if (settlement.delivered === true) {
+      host.pages++;
+      this.state.all.pages++;
+    }
+    if (outcome === 'deferred' || outcome === 'retry') {
+      const dueAt = requeue?.dueAt ?? now;
+      if (requeue === undefined) this.#return(lent, dueAt, now);
+      else this.#putBack(requeue.request, ref, lent.place, dueAt, now);
+      if (ref !== undefined) this.#urls.ended(ref, 'queued', record, lent.leasedAt, dueAt);
+    } else if (ref !== undefined) {
+      this.state.all[outcome]++;
+      this.#urls.ended(ref, outcome, record, lent.leasedAt, undefined);
+    }
+    for (const [name, value] of settlement.meta ?? []) this.meta.set(name, value);
+    this.#releaseAddress(lent, settlement.addressNextAt ?? 0);
+    this.#touch(host);
+    const offered = this.offer(settlement.outlinks ?? [], now);
+    const isUrgent = host.gap(this.#schedule.rules) > before.gap || host.blockedUntil > before.blockedUntil;
+    return { ...offered, accepted: true, isUrgent };
+  }
+
+  renew(lease: Lease, now: number, ttlMs: number): boolean {
+    const lent = this.#leases.get(lease.fence);
+    if (lent === undefined) return false;
+    this.#leases.renew(lent, now + ttlMs);
+    return true;
+  }
+
+  claimAddress(lease: Lease, name: string, now: number): number {
+    const lent = this.#leases.get(lease.fence);
+    if (lent === undefined) return now + 1;
+    const { host } = lent;
+    if (lent.address?.name === name && host.address === lent.address) return 0;
+    const address = this.#schedule.move(host, name);
+    this.#releaseAddress(lent, 0);
+    this.changes++;
+    if (address.holder !== undefined && address.holder !== host) return Math.max(address.nextAt, now + 1);
+    if (address.nextAt > now) return address.nextAt;
+    lent.address = address;
+    this.#schedule.hold(address, host);
+    return 0;
+  }
+
+  setHost(name: string, patch: HostPatch): void {
+    const host = this.#hosts.get(name);
+    this.#patch(host, patch, (_, given) => given);
+    this.#touch(host);
+  }
+
+  getHost(name: string): HostState | undefined {
+    return this.#hosts.find(name)?.state();
+  }
+
+  nextDueAt(now: number, rules: LeaseRules): number | undefined {
+    this.#begin(now, rules);
+    return this.#floor.nextAt();
+  }
+
+  stats(): StoreStats {
+    return this.state.stats(this.#leases.size);
+  }
+
+  has(key: string): boolean {
+    return this.#urls.has(key);
+  }
+
+  record(key: string): UrlRecord | undefined {
+    const found = this.#urls.record(key);
+    if (found === undefined) return undefined;
+    const { ref, ...record } = found;
+    if (record.state !== 'queued' || !this.#leases.isOut(ref)) return record;
+    return { ...record, state: 'leased', leases: (record.leases ?? 0) + 1, nextDueAt: undefined };
+  }
+
+  note(key: string, note: RecordPatch & { readonly url: string; readonly foundOn?: string | undefined }): void {
+    if (this.#urls.note(key, note)) this.changes++;
+  }
+
+  setMeta(name: string, value: Uint8Array | undefined): void {
+    this.meta.set(name, value);
+    this.changes++;
+  }
+
+  #begin(now: number, rules: LeaseRules): void {
+    if (this.#schedule.apply(rules)) this.changes++;
+    if (this.#floor.begin(now)) this.changes++;
+    for (let lent = this.#leases.expired(now); lent !== undefined; lent = this.#leases.expired(now)) {
+      const { host, key: expiresAt } = lent;
+      host.nextAt = Math.max(host.nextAt, expiresAt + host.gap(rules));
+      this.#takeBack(lent, now);
+      this.#releaseAddress(lent, expiresAt + rules.startGapMs);
+      this.#touch(host);
+    }
+  }
+
+  #handOut(host: Host, now: number, ttlMs: number): Lease {
+    const fence = ++this.state.all.sequence;
+    const { ref, json, place = fence } = this.#queues.take(host, now)!;
+    const request = json === undefined ? this.#urls.request(ref!, host.name) : parseRequest(json);
+    const { rules } = this.#schedule;
+    const lent: Lent = {
+      fence,
+      host,
+      ref,
+      json,
+      level: ref === undefined ? undefined : toLevel(request.level),
+      place,
+      leasedAt: now,
+      address: rules.shareAddress ? host.address : undefined,
+      key: now + ttlMs,
+      order: fence,
+      slot: -1,
+    };
+    this.state.all.queued--;
+    this.#leases.add(lent);
+    this.#floor.leased(host);
+    host.since = now;
+    if (rules.connectionsPerHost !== 1) host.nextAt = Math.max(host.nextAt, now + host.gap(rules));
+    if (lent.address !== undefined) this.#schedule.hold(lent.address, host);
+    this.#touch(host);
+    return { fence, request, url: request.url, host: host.state(), leasedAt: now, expiresAt: lent.key };
+  }
+
+  #enqueue(host: Host, levels: Map<number, UrlRef[]>, now: number): void {
+    const wasIdle = host.waiting === 0;
+    const wasAsleep = host.dueAt > 0;
+    for (const [level, refs] of levels) this.#queues.append(host, level, refs);
+    if (wasIdle) host.since = Math.max(host.since, now);
+    this.#hosts.changed(host);
+    if (wasAsleep) this.#schedule.place(host);
+  }
+
+  /** Queues a request in front; `ref` is that of its record, which robots files have none of. */
+  #putBack(request: CrawlRequest, ref: UrlRef | undefined, place: number, dueAt: number, now: number): void {
+    const host = this.#hosts.get(request.host);
+    const level = ref === undefined ? undefined : toLevel(request.level);
+    this.#queues.putBack(host, { ref, json: JSON.stringify(request), level, place }, dueAt);
+    this.#woken(host, now);
+  }
+
+  /** Queues the request of a lease again, as it is. */
+  #return({ host, ref, json, level, place }: Lent, dueAt: number, now: number): void {
+    this.#queues.putBack(host, { ref, json, level, place }, dueAt);
+    this.#woken(host, now);
+  }
+
+  #woken(host: Host, now: number): void {
+    this.state.all.queued++;
+    if (host.waiting === 1) host.since = Math.max(host.since, now);
+    this.#touch(host);
+  }
+
+  #takeBack(lent: Lent, now: number): void {
+    this.#leases.end(lent);
+    this.#return(lent, 0, now);
+    if (lent.ref !== undefined) this.#urls.takenBack(lent.ref);
+  }
+
+  #releaseAddress(lent: Lent, nextAt: number): void {
+    const { address } = lent;
+    lent.address = undefined;
+    if (address !== undefined) this.#schedule.release(address, nextAt);
+    else if (nextAt > 0 && lent.host.address !== undefined) this.#schedule.delay(lent.host.address, nextAt);
+  }
+
+  #patch(host: Host, patch: HostPatch, time: (old: number, given: number) => number): void {
+    if (patch.nextAt !== undefined) host.nextAt = time(host.nextAt, patch.nextAt);
+    if (patch.blockedUntil !== undefined) host.blockedUntil = time(host.blockedUntil, patch.blockedUntil);
+    host.setCounts(patch);
+    if (patch.address !== undefined) this.#schedule.move(host, patch.address);
+  }
+
+  #touch(host: Host): void {
+    this.#hosts.changed(host);
+    this.#schedule.place(host);
+    this.changes++;
+  }
+}
+
+/** Whether a request is a URL of the crawl: robots files are queued and leased, but neither seen nor counted. */
+export function counts(request: CrawlRequest): boolean {
+  return request.kind === 'page' || request.kind === 'sitemap';
+}
+
+function push(queues: Map<Host, Map<number, UrlRef[]>>, host: Host, level: number, ref: UrlRef): void {
+  let levels = queues.get(host);
+  if (levels === undefined) {
+    levels = new Map();
+    queues.set(host, levels);
+  }
+  const refs = levels.get(level);
+  if (refs === undefined) levels.set(level, [ref]);
+  else refs.push(ref);
+}
+
+function mustExist(table: Table | undefined, name: string): Table {
+  if (table === undefined) throw new Error(`The table "${name}" is missing`);
+  return table;
+}

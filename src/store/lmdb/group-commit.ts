@@ -1,0 +1,132 @@
+import type { Checkpoints } from './checkpoint.ts';
+import type { Core } from './core.ts';
+import type { Environment } from './environment.ts';
+
+/** A commit is not put off for more changes than this: what waits is held in memory, a page of 4 KiB for each. */
+const MAX_CHANGES = 5_000;
+
+export interface CommitParts {
+  readonly environment: Environment;
+  readonly core: Core;
+  readonly checkpoints: Checkpoints;
+  readonly commitEveryMs: number;
+  readonly checkpointEveryMs: number;
+  /** Told what LMDB or the disk threw; nothing is written any more. */
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (thrown: unknown) => void;
+}
+
+/** Decides when what was written is committed: many calls at a time, and none too late. */
+export class GroupCommit {
+  readonly #parts: CommitParts;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+  #waiters: Waiter[] = [];
+  #checkpointTimer: NodeJS.Timeout | undefined;
+  #checkpoint: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(parts: CommitParts) {
+    this.#parts = parts;
+  }
+
+  /** Before anything is written. */
+  begin(): void {
+    this.#parts.environment.begin();
+  }
+
+  /** After a call has written; with `isUrgent` it does not wait for others. */
+  written(isUrgent: boolean): void {
+    const { core, commitEveryMs } = this.#parts;
+    if (core.changes === 0) return;
+    if (core.changes >= MAX_CHANGES) this.commit();
+    else if (isUrgent) this.#commitSoon();
+    else this.#timer ??= setTimeout(() => this.commit(), commitEveryMs);
+  }
+
+  /** Resolves when all that was written so far is committed: at the end of this turn of the event loop. */
+  committed(): Promise<void> {
+    if (!this.#parts.environment.isWriting) return Promise.resolve();
+    this.#commitSoon();
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  }
+
+  /** Never throws: a failure is told to `onFailure`, and to who waits. */
+  commit(): void {
+    const { environment, core, onFailure } = this.#parts;
+    this.#clearTimers();
+    const waiters = this.#waiters.splice(0);
+    try {
+      // Without a transaction there is nothing to commit, or the store has failed and must not be written.
+      if (core.changes === 0 || !environment.isWriting) environment.abort();
+      else {
+        core.save();
+        environment.commit();
+        this.#checkpointLater();
+      }
+      for (const { resolve } of waiters) resolve();
+    } catch (thrown) {
+      environment.abort();
+      onFailure(thrown);
+      for (const { reject } of waiters) reject(thrown);
+    }
+  }
+
+  /** Commits, and resolves when that outlives the machine. Rejects with what the disk says. */
+  async flush(): Promise<void> {
+    this.commit();
+    // One under way may have begun before this commit.
+    await this.#checkpoint?.catch(() => undefined);
+    await this.#makeCheckpoint();
+  }
+
+  /** Gives up what is not committed; nothing is written any more. */
+  giveUp(): void {
+    this.#clearTimers();
+    clearTimeout(this.#checkpointTimer);
+    this.#parts.environment.abort();
+  }
+
+  /** Stops all timers; what is not committed is given up. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.giveUp();
+    await this.#checkpoint?.catch(() => undefined);
+  }
+
+  #commitSoon(): void {
+    this.#soon ??= setImmediate(() => this.commit());
+  }
+
+  #clearTimers(): void {
+    clearTimeout(this.#timer);
+    clearImmediate(this.#soon);
+    this.#timer = undefined;
+    this.#soon = undefined;
+  }
+
+  #checkpointLater(): void {
+    if (this.#checkpointTimer !== undefined || this.#isClosed) return;
+    this.#checkpointTimer = setTimeout(() => {
+      this.#checkpointTimer = undefined;
+      this.#makeCheckpoint().catch(this.#parts.onFailure);
+    }, this.#parts.checkpointEveryMs);
+    // The system keeps what is committed, also when the process ends before.
+    this.#checkpointTimer.unref();
+  }
+
+  #makeCheckpoint(): Promise<void> {
+    if (this.#checkpoint !== undefined) return this.#checkpoint;
+    this.commit();
+    if (this.#isClosed || !this.#parts.checkpoints.isBehind) return Promise.resolve();
+    const made = this.#parts.checkpoints.make().finally(() => {
+      this.#checkpoint = undefined;
+    });
+    this.#checkpoint = made;
+    return made;
+  }
+}

@@ -1,0 +1,1 @@
+export { LMDB_STORE_DEFAULTS, LmdbStore, type LmdbStoreOptions } from './lmdb-store.ts';
