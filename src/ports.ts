@@ -235,6 +235,8 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** How sockets find their host; gives only addresses that may be connected to. */
   readonly lookup: LookupFunction;
+  /** Not sent a second time, not even where a kept-alive socket turns out to be dead: who asks waits between requests. */
+  readonly once?: boolean;
   /** Asked about the far end of the socket, kept-alive ones too, before a byte is sent. Throws to refuse. */
   readonly checkAddress: (address: string) => void;
 }

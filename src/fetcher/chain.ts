@@ -89,6 +89,7 @@ export class Chain {
         connectTimeoutMs: settings.timeouts.connect,
         headersTimeoutMs: settings.timeouts.headers,
         signal: deadline.signal,
+        once: this.#request.redirect === 'manual',
         lookup: settings.dns.lookupFor(this.#guard),
         checkAddress: (address) => this.#guard.check(address, url.hostname),
       });

@@ -31,7 +31,9 @@ export class GotTransport implements Transport {
       try {
         return await exchange.response;
       } catch (error) {
-        if (!exchange.wasStale || tries === STALE_SOCKET_TRIES || request.signal.aborted) throw error;
+        if (!exchange.wasStale || request.signal.aborted) throw error;
+        if (request.once === true) throw staleError(request.url, error);
+        if (tries === STALE_SOCKET_TRIES) throw error;
       }
     }
   }
@@ -185,6 +187,11 @@ function takeOver(request: ClientRequest, response: IncomingMessage, signal: Abo
 function isLeftOver(error: Error): boolean {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   return RESETS.has(code) || code.startsWith('HPE_');
+}
+
+function staleError(url: string, cause: unknown): CrawlError {
+  const message = `A kept-alive connection was lost when it was used again: ${url}`;
+  return new CrawlError('CRAWL_CONNECTION_LOST', message, { url, cause, retryable: true });
 }
 
 function lateError(phase: 'connect' | 'headers', ms: number, url: string): CrawlError {

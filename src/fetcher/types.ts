@@ -7,7 +7,10 @@ export interface FetchRequest {
   readonly url: string;
   /** Sent besides those of the fetcher, and in place of those with the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether redirects are followed here, or their target is handed back as `location`. @defaultValue `'follow'` */
+  /**
+   * Whether redirects are followed here, or their target is handed back as `location`; then one request is sent at most,
+   * which is otherwise repeated where a kept-alive connection turns out to be dead. @defaultValue `'follow'`
+   */
   readonly redirect?: 'follow' | 'manual' | undefined;
   /** Decides on the head of the answer what becomes of its body; not asked about redirects. @defaultValue `'buffer'` */
   readonly accept?: ((head: ResponseHead) => Acceptance) | undefined;
