@@ -19,6 +19,7 @@ import {
 } from '../src/index.ts';
 import { ROBOTS_CACHE_DEFAULTS } from '../src/robots-cache.ts';
 import { FILE_SINK_DEFAULTS } from '../src/sink/files/index.ts';
+import { LMDB_STORE_DEFAULTS, LmdbStore } from '../src/store/lmdb/index.ts';
 import { anchorsOf, DOCS, defaultIn, linksOf, optionRows, quotedIn, readDoc, root, rowsOf } from './helpers/docs.ts';
 
 /** The options that a constructor takes, as it tells whoever misspells one beyond recognition. */
@@ -51,6 +52,7 @@ describe.each([
   ['docs/robots.md', 'Choices', CRAWLER_DEFAULTS.robots],
   ['docs/robots.md', 'Used alone', ROBOTS_CACHE_DEFAULTS],
   ['docs/stores.md', 'The frontier and its stores', FRONTIER_DEFAULTS],
+  ['docs/stores.md', 'LmdbStore', LMDB_STORE_DEFAULTS],
   ['docs/event-log.md', 'Event log', without(EVENT_LOG_DEFAULTS, 'events', 'clock', 'maxBufferBytes')],
   ['docs/file-sink.md', 'Pages as files', FILE_SINK_DEFAULTS],
 ])('%s, under "%s"', (path, heading, defaults) => {
@@ -63,6 +65,7 @@ describe.each([
 test.each<[string, string, (options: never) => unknown]>([
   ['docs/robots.md', 'Used alone', (options) => new RobotsCache(options)],
   ['docs/stores.md', 'The frontier and its stores', (options) => Frontier.open(options)],
+  ['docs/stores.md', 'LmdbStore', (options) => LmdbStore.open(join(root, 'no-such-folder'), options)],
   ['docs/event-log.md', 'Event log', (options) => new EventLog(options)],
   ['docs/file-sink.md', 'Pages as files', (options) => new FileSink(options)],
 ])('%s, under "%s", names every option', async (path, heading, open) => {
