@@ -1,4 +1,5 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { ExtendOptions, Got, Request } from 'got';
 import { CrawlError } from '../errors.ts';
@@ -77,7 +78,11 @@ class Exchange {
   constructor(client: Got, request: TransportRequest, maxHeaderFields: number) {
     this.#request = request;
     this.#maxHeaderFields = maxHeaderFields;
-    const options = { headers: request.headers, dnsLookup: request.lookup };
+    const options = {
+      headers: request.headers,
+      dnsLookup: request.lookup,
+      ...(hasEmptyQuery(request.url) ? { request: keepEmptyQuery } : {}),
+    };
     this.#stream = client(request.url, options as object) as unknown as Request;
     this.response = new Promise((resolve, reject) => this.#listen(resolve, reject));
   }
@@ -168,6 +173,17 @@ class Exchange {
       remoteAddress: response.socket?.remoteAddress,
     };
   }
+}
+
+/** `/x?` is another resource than `/x`. */
+function hasEmptyQuery(url: string): boolean {
+  return url.endsWith('?') && url.indexOf('?') === url.length - 1;
+}
+
+/** Node makes the path of a request from parts of the URL among which an empty query doesn't show. */
+function keepEmptyQuery(url: URL, options: RequestOptions): ClientRequest {
+  const { request } = url.protocol === 'https:' ? https : http;
+  return request(url, { ...options, path: `${url.pathname}?` });
 }
 
 /** From here on the body answers for itself. */
