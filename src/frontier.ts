@@ -282,7 +282,7 @@ export class Frontier {
         ? { request: outcome.request ?? lease.request, dueAt: Math.ceil(outcome.dueAt ?? now) }
         : undefined,
       addressNextAt:
-        observation === undefined ? undefined : Math.ceil(observation.endedAt + this.#politeness.ipDelayMs),
+        observation === undefined ? undefined : Math.ceil((observation.endedAt || now) + this.#politeness.ipDelayMs),
       delivered: outcome.delivered,
       record: outcome.record,
       meta: outcome.meta,

@@ -91,7 +91,10 @@ export interface UrlRecord {
   readonly nextDueAt?: number | undefined;
 }
 
-/** What one fetch adds to a {@link UrlRecord}; the store joins it to what it knows of the request. */
+/**
+ * What one fetch adds to a {@link UrlRecord}; the store joins it to what it knows of the request. With a status, an error
+ * or a duration it is a fetch, dated by the lease's `leasedAt`; the last ten at least are kept.
+ */
 export interface RecordPatch {
   readonly reason?: string | undefined;
   readonly status?: number | undefined;
@@ -239,6 +242,8 @@ export interface TransportRequest {
   readonly once?: boolean;
   /** Asked about the far end of the socket, kept-alive ones too, before a byte is sent. Throws to refuse. */
   readonly checkAddress: (address: string) => void;
+  /** Whether what was lost with a kept-alive connection, before any answer came, may be sent once more without a word. @defaultValue `false` */
+  readonly resend?: boolean;
 }
 
 export interface TransportResponse {

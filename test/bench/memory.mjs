@@ -1,7 +1,8 @@
 // What waiting and seen URLs cost in memory, and a store's verbs in time. Measures the whole process (RSS), so each figure
 // takes a process of its own:
 //   node --expose-gc test/bench/memory.mjs queued [--count 1000000] [--hosts 1000]
-//   node --expose-gc test/bench/memory.mjs seen [--count 10000000]
+//   node --expose-gc test/bench/memory.mjs seen [--count 10000000]: offered, leased and settled
+//   node --expose-gc test/bench/memory.mjs table [--count 10000000]: fingerprints alone
 // `--json` prints one line for programs, `--dist` names the build to measure.
 import { parseArgs } from 'node:util';
 
@@ -15,6 +16,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const what = positionals[0] ?? 'queued';
+const { SeenTable } = await import(`${values.dist}/store/memory/seen-table.js`);
 const { MemoryStore } = await import(`${values.dist}/store/memory/index.js`);
 const RULES = { connectionsPerHost: 1, pagesPerHost: Infinity, startGapMs: 0, shareAddress: true };
 const BATCH = 50;
@@ -57,14 +59,22 @@ async function offerAll(store, count, hosts, drain) {
   return { offerUs: (offering / count) * 1000, leaseUs: (leasing / count) * 1000, settleUs: (settling / count) * 1000 };
 }
 
-const count = Number(values.count ?? (what === 'seen' ? 10_000_000 : 1_000_000));
+/** Fingerprints that differ, for nothing but the table. */
+function fillTable(table, count) {
+  const started = performance.now();
+  for (let n = 0; n < count; n++) table.add(Math.imul(n, 0x9e3779b1), Math.imul(n + 1, 0x85ebca6b));
+  return { addUs: ((performance.now() - started) / count) * 1000 };
+}
+
+const count = Number(values.count ?? (what === 'queued' ? 1_000_000 : 10_000_000));
 const hosts = Number(values.hosts);
 const store = await MemoryStore.open();
+const table = new SeenTable();
 const before = collect();
-const times = await offerAll(store, count, hosts, what === 'seen');
+const times = what === 'table' ? fillTable(table, count) : await offerAll(store, count, hosts, what === 'seen');
 const after = collect();
-const stats = await store.stats();
-if (stats.seen !== count) throw new Error(`${count - stats.seen} URLs were lost.`);
+const seen = what === 'table' ? table.size : (await store.stats()).seen;
+if (seen !== count) throw new Error(`${count - seen} URLs were lost.`);
 const result = {
   what,
   count,
