@@ -97,6 +97,15 @@ describe.each(['buffer', 'stream'] as const)('a body taken as %s', (acceptance) 
     expect((await load(site.url('/'))).body.equals(BYTES)).toBe(true);
   });
 
+  test.each([
+    ['cut', gzipSync('two').subarray(0, -3)],
+    ['broken', Buffer.concat([gzipSync('two').subarray(0, -8), Buffer.alloc(8, 1)])],
+  ])('whose second gzip member is %s fails', async (_name, second) => {
+    await using site = await serve(Buffer.concat([gzipSync('one '), second]), { 'content-encoding': 'gzip' });
+    const error = await rejection(load(site.url('/')));
+    expect(['CRAWL_BODY_TRUNCATED', 'CRAWL_BODY_UNDECODABLE']).toContain((error as { code?: string }).code);
+  });
+
   test('of several gzip members is all of them', async () => {
     await using site = await serve(Buffer.concat([gzipSync('one '), gzipSync('two')]), { 'content-encoding': 'gzip' });
     expect((await load(site.url('/'))).body.toString()).toBe('one two');
@@ -416,3 +425,15 @@ test('what is not accepted by name is an error of the hook, and leaves no connec
   expect(wrong).toMatchObject({ code: 'CRAWL_HOOK_FAILED' });
   await expect.poll(() => site.openSockets).toBe(0);
 });
+
+test.each(['junk', '!', '\x1f', '\x1f\x8b\x07'])(
+  'junk (%j) behind the last gzip member of a small body is ignored',
+  async (junk) => {
+    await using site = await startSite((_, response) => {
+      response.setHeader('content-encoding', 'gzip');
+      response.end(Buffer.concat([gzipSync('one '), gzipSync('two'), Buffer.from(junk, 'latin1')]));
+    });
+    await using fetcher = newFetcher();
+    expect((await fetcher.fetch({ url: site.url('/') })).body.toString()).toBe('one two');
+  },
+);

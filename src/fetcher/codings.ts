@@ -2,6 +2,7 @@ import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import { CrawlError } from '../errors.ts';
 import type { Headers } from '../types.ts';
+import { gunzip } from './gzip.ts';
 
 /** A content coding that can be undone. */
 export type Coding = 'gzip' | 'deflate' | 'deflate-raw' | 'br' | 'zstd';
@@ -121,7 +122,7 @@ const zstdParameter = (zlib.constants as Record<string, number>).ZSTD_d_windowLo
 const ZSTD_PARAMS: Readonly<Record<number, number>> =
   zstdParameter === undefined ? {} : { [zstdParameter]: ZSTD_WINDOW_LOG };
 
-/** A stream that undoes a coding. Junk behind the end of a gzip member is ignored, as browsers do. */
+/** A stream that undoes a coding. Behind the end of gzip it ignores zeros and what follows them, no other junk. */
 export function decoder(coding: Coding): Transform & { readonly bytesWritten: number } {
   switch (coding) {
     case 'gzip':
@@ -145,7 +146,7 @@ export function decodeAtOnce(coding: Coding, body: Buffer, most: number): Buffer
   const options = { maxOutputLength: most };
   switch (coding) {
     case 'gzip':
-      return zlib.gunzipSync(body, options);
+      return gunzip(body, most);
     case 'deflate':
       return zlib.inflateSync(body, options);
     case 'deflate-raw':
