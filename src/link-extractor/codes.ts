@@ -5,25 +5,34 @@ export const PADDING = 64;
 /** Memory for texts up to this length is kept for the next one. */
 const KEPT_LENGTH = 1 << 21;
 
-const kept: Uint16Array[] = [];
+interface Memory {
+  readonly codes: Uint16Array;
+  readonly bytes: Buffer;
+}
+
+const kept: (Memory | undefined)[] = [];
 
 /**
  * The character codes of a text, which can be read several times faster than those of a string. They hold until codes
  * are asked for again at the same depth.
  *
- * @param depth - 0 for a document, 1 for a document within one.
+ * @param depth - 0 for a document, 1 for a document within one; texts that do not last have others.
  */
 export function codesOf(text: string, depth: number): Uint16Array {
   const needed = text.length + PADDING;
-  let codes = kept[depth];
-  if (codes === undefined || codes.length < needed) {
-    codes = new Uint16Array(Math.max(needed, 4096, Math.min(needed * 2, KEPT_LENGTH)));
-    if (codes.length <= KEPT_LENGTH) kept[depth] = codes;
+  let memory = kept[depth];
+  if (memory === undefined || memory.codes.length < needed) {
+    const codes = new Uint16Array(Math.max(needed, 4096, Math.min(needed * 2, KEPT_LENGTH)));
+    memory = { codes, bytes: Buffer.from(codes.buffer) };
+    if (codes.length <= KEPT_LENGTH) kept[depth] = memory;
   }
-  if (IS_LITTLE_ENDIAN) Buffer.from(codes.buffer).write(text, 0, 'utf16le');
+  const { codes, bytes } = memory;
+  if (IS_LITTLE_ENDIAN && text.length > SHORT) bytes.write(text, 0, 'utf16le');
   else for (let at = 0; at < text.length; at++) codes[at] = text.charCodeAt(at);
   codes.fill(0, text.length, needed);
   return codes;
 }
 
+/** Texts of so many characters are not worth a call into the engine. */
+const SHORT = 64;
 const IS_LITTLE_ENDIAN = endianness() === 'LE';

@@ -118,39 +118,72 @@ export class FastScan {
 
   /** @returns Whether that was all; `false` where only the tree builder can tell what counts. */
   run(): boolean {
+    let at = this.#head();
+    while (at >= 0) at = this.#body(at);
+    return at !== NEEDS_TREE;
+  }
+
+  /** Up to where the body begins: there it matters what stands between tags. */
+  #head(): number {
+    const { html, codes, lastGt } = this.#reader;
+    let at = 0;
+    while (at >= 0 && !this.#inBody) {
+      const lt = html.indexOf('<', at);
+      if (lt < 0 || lt >= lastGt) return END_OF_TEXT;
+      this.#inBody = hasText(codes, at, lt);
+      at = this.#markup(lt);
+    }
+    return at;
+  }
+
+  /** The same from where the body has begun: passes over what matters to nobody; returns where to go on. */
+  #body(from: number): number {
     const reader = this.#reader;
     const { html, codes, lastGt } = reader;
     const { readsStyle } = this.#collector;
     const lengths = this.#lengths;
-    let at = 0;
-    while (at >= 0) {
+    const formIsOpen = this.#formIsOpen;
+    for (let at = from; at >= 0; ) {
       let lt = at;
       for (const near = at + NEAR; lt < near && codes[lt] !== LT; ) lt++;
       if (codes[lt] !== LT) lt = html.indexOf('<', lt);
-      if (lt < 0 || lt >= lastGt) break;
-      if (!this.#inBody && hasText(codes, at, lt)) this.#inBody = true;
-      const first = codes[lt + 1] as number;
-      if (first === SLASH) {
-        at = this.#endTag(lt);
-      } else if (isLetter(first)) {
-        let end = lt + 2;
-        let code = codes[end] as number;
-        while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = codes[++end] as number;
-        const length = end - lt - 1;
-        if ((((lengths[first & 31] as number) >>> Math.min(length, 31)) & 1) === 0) {
-          this.#inBody = true;
-          at = code === GT ? end + 1 : readsStyle ? this.#otherTag(lt, end) : reader.skipAttributes(end);
-        } else {
-          at = this.#candidate(lt, end);
-        }
-      } else if (first === BANG || first === QUESTION) {
-        at = reader.endOfDeclaration(lt);
-      } else {
-        this.#inBody = true;
-        at = lt + 1;
-      }
+      if (lt < 0 || lt >= lastGt) return END_OF_TEXT;
+      let end = lt + 1;
+      const first = codes[end] as number;
+      const isEnd = first === SLASH;
+      if (isEnd) end++;
+      const letter = codes[end] as number;
+      if (!isLetter(letter)) return this.#markup(lt);
+      const start = end;
+      let code = codes[++end] as number;
+      while (code > GT || (code !== GT && ((ENDS_NAME[code] as number) & 3) === 0)) code = codes[++end] as number;
+      if (isEnd) {
+        if (end === start + 1) {
+          if ((letter | 32) === LETTER_A) this.#collector.references.closeText(lt);
+        } else if (formIsOpen && end === start + 4) return this.#markup(lt);
+        at = code === GT ? end + 1 : reader.skipAttributes(end);
+      } else if ((((lengths[letter & 31] as number) >>> Math.min(end - start, 31)) & 1) !== 0) {
+        at = end === start + 1 && (letter | 32) === LETTER_A ? this.#anchor(lt, end) : this.#candidate(lt, end);
+        if (formIsOpen !== this.#formIsOpen) return at;
+      } else if (code === GT) at = end + 1;
+      else at = readsStyle ? this.#otherTag(lt, end) : reader.skipAttributes(end);
+      if (at < 0) return at;
     }
-    return at !== NEEDS_TREE;
+    return END_OF_TEXT;
+  }
+
+  /** Any markup; returns where it ends. */
+  #markup(lt: number): number {
+    const { codes } = this.#reader;
+    const first = codes[lt + 1] as number;
+    if (first === SLASH) return this.#endTag(lt);
+    if (first === BANG || first === QUESTION) return this.#reader.endOfDeclaration(lt);
+    if (isLetter(first)) {
+      this.#readName(lt + 1);
+      return this.#candidate(lt, this.#nameEnd);
+    }
+    this.#inBody = true;
+    return lt + 1;
   }
 
   /** A tag whose name may be one of interest. */
@@ -175,13 +208,9 @@ export class FastScan {
     const reader = this.#reader;
     const collector = this.#collector;
     if (kind < KIND.head || (kind > KIND.noframes && kind !== KIND.template)) this.#inBody = true;
+    if (kind === KIND.anchor) return this.#anchor(lt, nameEnd);
     const end = reader.readAttributes(nameEnd);
     if (end < 0 || kind === KIND.frame) return end;
-    if (kind === KIND.anchor) {
-      collector.anchor(lt, end);
-      if (collector.readsStyle && reader.has(STYLE)) collector.styleAttribute('a');
-      return end;
-    }
     if (kind === KIND.frameset) return NEEDS_TREE;
     if (kind === KIND.foreign) return this.#foreign(lt, nameEnd, end);
     if (kind === KIND.form) {
@@ -192,6 +221,15 @@ export class FastScan {
     collector.element(id, !this.#inBody);
     if (collector.references.count > count && collector.rules.mayBeDropped[id]) return NEEDS_TREE;
     return kind < KIND.title ? end : this.#content(kind, collector.rules.names[id] as string, end);
+  }
+
+  #anchor(lt: number, nameEnd: number): number {
+    const collector = this.#collector;
+    const end = this.#reader.readAttributes(nameEnd);
+    if (end < 0) return end;
+    collector.anchor(lt, end);
+    if (collector.readsStyle && this.#reader.has(STYLE)) collector.styleAttribute('a');
+    return end;
   }
 
   #content(kind: number, name: string, at: number): number {

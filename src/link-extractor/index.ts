@@ -95,14 +95,14 @@ export class LinkExtractor {
   /** The links of a document, with what else the same pass finds. Never throws. */
   scan(document: LinkDocument): ScanResult {
     const { html, headers = {}, userAgent = '' } = document;
-    const codes = codesOf(html, 0);
-    const found = findReferences(html, codes, this.#rules, 0);
+    const reader = new MarkupReader(html, codesOf(html, 0));
+    const found = findReferences(reader, this.#rules, 0);
     const ofDocument = new Resolver(document.url);
     const base = documentBase(found.base, ofDocument.base);
     const ofBase = base === ofDocument.base ? ofDocument : new Resolver(base);
     const list = new LinkList(this.#maxLinks);
     const canonicals = addHeaderLinks(list, headers, ofDocument, this.#rules.level);
-    list.addAll(html, codes, found, ofBase, (inner) => this.#addDocument(inner, list, ofBase));
+    list.addAll(reader, found, ofBase, (inner) => this.#addDocument(inner, list, ofBase));
     const { follow } = applyDirectives({ meta: found.metas, headers }, userAgent);
     if (!follow) list.forbidAll();
     return {
@@ -117,21 +117,18 @@ export class LinkExtractor {
 
   /** A document in a `srcdoc` attribute; what is in such attributes of its own is left alone. */
   #addDocument(html: string, list: LinkList, outer: Resolver): void {
-    const codes = codesOf(html, 1);
-    const found = findReferences(html, codes, this.#rules, 1);
+    const reader = new MarkupReader(html, codesOf(html, 1));
+    const found = findReferences(reader, this.#rules, 1);
     const base = documentBase(found.base, outer.base);
-    list.addAll(html, codes, found, base === outer.base ? outer : new Resolver(base), undefined);
+    list.addAll(reader, found, base === outer.base ? outer : new Resolver(base), undefined);
   }
 }
 
-function findReferences(html: string, codes: Uint16Array, rules: ProfileRules, depth: number): References {
+function findReferences(reader: MarkupReader, rules: ProfileRules, depth: number): References {
   const references = new References(depth);
-  const reader = new MarkupReader(html, codes);
   if (new FastScan(reader, new Collector(rules, reader, references)).run()) return references;
-  // From the start again, with a reader that is there too.
   const again = new References(depth);
-  const rereader = new MarkupReader(html, codes);
-  new TreeScan(rereader, new Collector(rules, rereader, again)).run();
+  new TreeScan(reader, new Collector(rules, reader, again)).run();
   return again;
 }
 

@@ -1,16 +1,17 @@
-import { codesOf } from './codes.ts';
 import { decodeText, detached, foldSpace } from './entities.ts';
-import { BANG, isLetter, LT, QUESTION, SLASH, SPACE, startsWithName } from './names.ts';
-import { MarkupReader } from './reader.ts';
+import { BANG, ENDS_NAME, GT, isLetter, LT, QUESTION, SLASH, SPACE, startsWithName } from './names.ts';
+import type { MarkupReader } from './reader.ts';
 
 /** How far a text is looked for: longer markup without text is not worth it. */
 const LONGEST_MARKUP = 16_384;
+const AMPERSAND = 38;
 
 /** The text between two places, without tags and comments, white space folded, cut at `most` characters. */
-export function textOf(html: string, codes: Uint16Array, start: number, end: number, most: number): string {
-  if (end - start <= most && isPlain(codes, start, end)) return detached(html.slice(start, end));
-  const raw = html.slice(start, Math.min(end, start + LONGEST_MARKUP));
-  const text = foldSpace(decodeText(raw.includes('<') ? withoutMarkup(raw, most) : raw));
+export function textOf(reader: MarkupReader, start: number, end: number, most: number): string {
+  const { html } = reader;
+  if (end - start <= most && isPlain(reader.codes, start, end)) return detached(html.slice(start, end));
+  const raw = withoutMarkup(reader, start, Math.min(end, start + LONGEST_MARKUP), most);
+  const text = foldSpace(decodeText(raw));
   return detached(text.length > most ? text.slice(0, most).trimEnd() : text);
 }
 
@@ -29,16 +30,14 @@ function isPlain(codes: Uint16Array, start: number, end: number): boolean {
   return !wasSpace || start === end;
 }
 
-const AMPERSAND = 38;
-
-function withoutMarkup(html: string, most: number): string {
-  const reader = new MarkupReader(html, codesOf(html, 2));
+function withoutMarkup(reader: MarkupReader, start: number, end: number, most: number): string {
+  const { html } = reader;
   let text = '';
-  let at = 0;
-  while (at >= 0 && text.length <= most * 4) {
-    const lt = html.indexOf('<', at);
-    if (lt < 0) return text + html.slice(at);
-    text += html.slice(at, lt);
+  for (let at = start; at >= 0 && at < end && text.length <= most * 4; ) {
+    let lt = html.indexOf('<', at);
+    if (lt < 0 || lt > end) lt = end;
+    if (lt > at) text += html.slice(at, lt);
+    if (lt === end) break;
     at = endOfMarkup(reader, lt);
     if (at === lt) {
       text += '<';
@@ -50,25 +49,20 @@ function withoutMarkup(html: string, most: number): string {
 
 /** Where the markup at `lt` ends: `lt` where there is none, -1 where it does not end. */
 function endOfMarkup(reader: MarkupReader, lt: number): number {
-  const { html, lastGt } = reader;
-  let at = lt + 1;
-  const code = html.charCodeAt(at);
+  const { html, codes, lastGt } = reader;
+  if (lt >= lastGt) return -1;
+  const code = codes[lt + 1] as number;
   if (code === BANG || code === QUESTION) return reader.endOfDeclaration(lt);
   const isEnd = code === SLASH;
-  if (isEnd) at++;
-  if (!isLetter(html.charCodeAt(at))) return isEnd ? html.indexOf('>', at) + 1 || -1 : lt;
-  if (lt > lastGt) return -1;
-  const name = at;
-  while (isNameCode(html.charCodeAt(at))) at++;
+  const name = isEnd ? lt + 2 : lt + 1;
+  if (!isLetter(codes[name] as number)) return isEnd ? html.indexOf('>', name) + 1 || -1 : lt;
+  let at = name + 1;
+  let next = codes[at] as number;
+  while (next > GT || ((ENDS_NAME[next] as number) & 3) === 0) next = codes[++at] as number;
   const end = reader.skipAttributes(at);
-  if (isEnd || end < 0) return end;
+  if (isEnd || end < 0 || at - name < 5) return end;
   for (const raw of ['script', 'style']) {
-    if (at - name === raw.length && startsWithName(reader.codes, name, raw)) return reader.endOfText(end, raw);
+    if (at - name === raw.length && startsWithName(codes, name, raw)) return reader.endOfText(end, raw);
   }
   return end;
-}
-
-/** Whether a tag's name goes on. */
-function isNameCode(code: number): boolean {
-  return !(code === SLASH || code === 62 || code === 32 || (code >= 9 && code <= 13 && code !== 11));
 }

@@ -2,6 +2,7 @@ import type { Link } from '../types.ts';
 import { IFRAME_SRCDOC } from './collector.ts';
 import { decodeAttribute } from './entities.ts';
 import { textOf } from './link-text.ts';
+import type { MarkupReader } from './reader.ts';
 import { ENCODED, NEW, ReferenceTable } from './reference-table.ts';
 import { END, FIELDS, REL_END, REL_START, type References, SOURCE, TEXT_END, TEXT_START } from './references.ts';
 import { NO_REL, relOf } from './relations.ts';
@@ -44,12 +45,12 @@ export class LinkList {
    * @param onDocument - Is given the documents in `srcdoc` attributes; without it the text is such a document itself.
    */
   addAll(
-    html: string,
-    codes: Uint16Array,
+    reader: MarkupReader,
     found: References,
     resolver: Resolver,
     onDocument: ((html: string) => void) | undefined,
   ): void {
+    const { html, codes } = reader;
     const { items, count, values } = found;
     const table = new ReferenceTable(codes, count, onDocument === undefined ? 1 : 0);
     const links: (Building | null)[] = [];
@@ -75,7 +76,7 @@ export class LinkList {
         link = links[number] as Building | null;
         if (link !== null) merge(link, rel);
       } else if (number === NEW) {
-        link = this.#resolve(html.slice(start, table.end), index, rel, resolver);
+        link = this.#take(resolver.resolveAt(html, codes, start, table.end), index, rel);
         table.keep(start, source);
         links.push(link);
       } else {
@@ -85,7 +86,7 @@ export class LinkList {
       const textStart = items[at + TEXT_START] as number;
       if (textStart < 0 || link === null || (link.text !== undefined && link.text !== '')) continue;
       const textEnd = items[at + TEXT_END] as number;
-      link.text = textOf(html, codes, textStart, textEnd < 0 ? html.length : textEnd, MOST_LINK_TEXT);
+      link.text = textOf(reader, textStart, textEnd < 0 ? html.length : textEnd, MOST_LINK_TEXT);
     }
   }
 
@@ -98,15 +99,14 @@ export class LinkList {
   #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver): Building | null {
     let link = index.byReference.get(reference);
     if (link === undefined) {
-      link = this.#resolve(reference, index, rel, resolver);
+      link = this.#take(resolver.resolve(reference), index, rel);
       index.byReference.set(reference, link);
     } else if (link !== null) merge(link, rel);
     return link;
   }
 
   /** The link that a reference new to a source makes, if any. */
-  #resolve(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver): Building | null {
-    const url = resolver.resolve(reference);
+  #take(url: string | null, index: SourceIndex, rel: readonly string[]): Building | null {
     if (url === null) return null;
     let link = index.byUrl.get(url);
     if (link !== undefined) {

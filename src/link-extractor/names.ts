@@ -37,6 +37,9 @@ export function isLetter(code: number): boolean {
  */
 export class NameTable {
   readonly #names: readonly string[];
+  /** The characters of all names, and by number where those of one begin. */
+  readonly #codes: Uint16Array;
+  readonly #starts: Uint16Array;
   readonly #buckets: Uint8Array = new Uint8Array(512);
   readonly #next: Uint8Array;
 
@@ -44,10 +47,12 @@ export class NameTable {
   constructor(names: readonly string[]) {
     this.#names = names;
     this.#next = new Uint8Array(names.length + 1);
+    this.#codes = Uint16Array.from(names.join(''), (char) => char.charCodeAt(0));
+    this.#starts = new Uint16Array(names.length + 2);
     names.forEach((name, index) => {
-      let hash = name.charCodeAt(0);
-      for (let at = 1; at < name.length; at++) hash = hashStep(hash, name.charCodeAt(at));
-      const bucket = (hash ^ (hash >>> 9)) & 511;
+      const start = this.#starts[index + 1] as number;
+      this.#starts[index + 2] = start + name.length;
+      const bucket = bucketOf(this.#codes, start, start + name.length);
       this.#next[index + 1] = this.#buckets[bucket] ?? 0;
       this.#buckets[bucket] = index + 1;
     });
@@ -55,11 +60,20 @@ export class NameTable {
 
   /** The number of the name that stands from `start` to `end`, at least one character. */
   find(codes: Uint16Array, start: number, end: number): number {
-    let hash = (codes[start] as number) | 32;
-    for (let at = start + 1; at < end; at++) hash = hashStep(hash, codes[at] as number);
-    let id = this.#buckets[(hash ^ (hash >>> 9)) & 511] as number;
-    while (id !== 0 && !isName(codes, start, end, this.#names[id - 1] as string)) id = this.#next[id] as number;
+    let id = this.#buckets[bucketOf(codes, start, end)] as number;
+    while (id !== 0 && !this.#is(id, codes, start, end)) id = this.#next[id] as number;
     return id;
+  }
+
+  #is(id: number, codes: Uint16Array, start: number, end: number): boolean {
+    const names = this.#codes;
+    const first = this.#starts[id] as number;
+    if ((this.#starts[id + 1] as number) - first !== end - start) return false;
+    for (let at = start, own = first; at < end; at++, own++) {
+      const code = codes[at] as number;
+      if (code !== names[own] && !(code >= 65 && code <= 90 && (code | 32) === names[own])) return false;
+    }
+    return true;
   }
 
   /**
@@ -81,9 +95,11 @@ export class NameTable {
   }
 }
 
-/** Takes one character more into a hash that does not tell upper from lower case. */
-function hashStep(hash: number, code: number): number {
-  return (Math.imul(hash, 31) + (code | 32)) | 0;
+/** A number below 512, the same for upper and lower case. */
+function bucketOf(codes: Uint16Array, start: number, end: number): number {
+  let hash = 0;
+  for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + ((codes[at] as number) | 32)) | 0;
+  return (hash ^ (hash >>> 9)) & 511;
 }
 
 /** Whether `name`, in lower case, stands from `start` to `end`, in any case. */

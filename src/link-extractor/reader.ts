@@ -41,10 +41,8 @@ export class MarkupReader {
   /** Whether the tag read last ended with `/>`. */
   selfClosing = false;
 
-  // Where these stand next, as last looked up: what comes rarely must not be searched for to the end again and again.
-  #commentBang = -2;
-  #commentClose = -2;
-  #scriptEnd = -2;
+  readonly #commentBang = new NextPlace('--!>');
+  readonly #commentClose = new NextPlace('-->');
 
   /** @param codes - Of `html`, by `codesOf`. */
   constructor(html: string, codes: Uint16Array) {
@@ -166,9 +164,8 @@ export class MarkupReader {
     const at = lt + 4;
     if (this.codes[at] === GT) return at + 1;
     if (html.startsWith('->', at)) return at + 2;
-    if (this.#commentBang !== -1 && this.#commentBang < at) this.#commentBang = html.indexOf('--!>', at);
-    const close = this.#nextCommentClose(at);
-    const bang = this.#commentBang;
+    const close = this.#commentClose.from(html, at);
+    const bang = this.#commentBang.from(html, at);
     if (bang >= 0 && (close < 0 || bang < close)) return bang + 4;
     return close < 0 ? -1 : close + 3;
   }
@@ -194,14 +191,15 @@ export class MarkupReader {
   /** Where the end tag of a script begins, with the states that a `<!--` in it leads to. */
   endOfScript(at: number): number {
     const html = this.html;
+    let scriptEnd = -1;
     for (;;) {
-      if (this.#scriptEnd !== -1 && this.#scriptEnd < at) this.#scriptEnd = this.endOfText(at, 'script');
-      if (this.#scriptEnd < 0) return -1;
+      if (scriptEnd < at) scriptEnd = this.endOfText(at, 'script');
+      if (scriptEnd < 0) return -1;
       // Looked for in the script alone: most pages have no comment to be found soon.
-      const open = html.slice(at, this.#scriptEnd).indexOf('<!--');
-      if (open < 0) return this.#scriptEnd;
+      const open = html.slice(at, scriptEnd).indexOf('<!--');
+      if (open < 0) return scriptEnd;
       // The dashes that open may be those that close: `<!-->`.
-      const close = this.#nextCommentClose(at + open + 2);
+      const close = this.#commentClose.from(html, at + open + 2);
       const end = this.#endInEscapedScript(at + open + 4, close);
       if (end >= 0 || close < 0) return end;
       at = close + 3;
@@ -221,10 +219,26 @@ export class MarkupReader {
     }
     return -1;
   }
+}
 
-  #nextCommentClose(at: number): number {
-    if (this.#commentClose !== -1 && this.#commentClose < at) this.#commentClose = this.html.indexOf('-->', at);
-    return this.#commentClose;
+/** Where something stands next. What comes rarely must not be searched for to the end again and again. */
+class NextPlace {
+  readonly #wanted: string;
+  /** From here to `#found`, or to the end where that is -1, there is none. */
+  #searchedFrom = 0;
+  #found = -2;
+
+  constructor(wanted: string) {
+    this.#wanted = wanted;
+  }
+
+  from(html: string, at: number): number {
+    const isKnown = this.#found !== -2 && at >= this.#searchedFrom && (this.#found === -1 || at <= this.#found);
+    if (!isKnown) {
+      this.#searchedFrom = at;
+      this.#found = html.indexOf(this.#wanted, at);
+    }
+    return this.#found;
   }
 }
 

@@ -1,4 +1,5 @@
 import { resolveUrl } from '../url.ts';
+import { codesOf } from './codes.ts';
 import { detached } from './entities.ts';
 
 /** By code of a character: 1 stays as it is in a path and in a query, 2 has a meaning of its own. */
@@ -9,10 +10,15 @@ for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 for (const char of './?:%') CLASSES[char.charCodeAt(0)] = 2;
 
 const PERCENT = 37;
+const AMPERSAND = 38;
 const DOT = 46;
 const SLASH = 47;
 const COLON = 58;
 const QUESTION = 63;
+const LETTER_H = 104;
+
+/** Depth of the codes of strings that do not stand in a document. */
+const STRINGS = 3;
 
 /** A host name of letters in lower case, digits, dots and single hyphens, whose last label can be no number. */
 const PLAIN_HOST = /^(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,}$/;
@@ -29,7 +35,6 @@ export class Resolver {
   /** The base's path up to its last `/`, for references within it. */
   readonly #directory: string;
   readonly #withoutQuery: string;
-  readonly #isPlain: boolean;
   /** Hosts found to be plain or not. */
   #hosts: Map<string, boolean> | undefined;
 
@@ -42,55 +47,56 @@ export class Resolver {
     this.#withoutQuery = query < 0 ? self : self.slice(0, query);
     this.#origin = self.slice(0, slash);
     this.#directory = this.#withoutQuery.slice(0, this.#withoutQuery.lastIndexOf('/') + 1);
-    this.#isPlain = self !== '';
   }
 
   /** @returns The URL without fragment, or `null` where it is none with http or https. Never throws. */
   resolve(reference: string): string | null {
-    if (this.#isPlain) {
-      const url = this.#plain(reference);
+    return this.resolveAt(reference, codesOf(reference, STRINGS), 0, reference.length);
+  }
+
+  /** {@link resolve} for the reference that stands from `start` to `end`. */
+  resolveAt(text: string, codes: Uint16Array, start: number, end: number): string | null {
+    if (this.#self !== null) {
+      const url = start === end ? this.#self : this.#plain(text, codes, start, end);
       if (url !== undefined) return url;
     }
-    return resolveUrl(reference, this.base);
+    return resolveUrl(text.slice(start, end), this.base);
   }
 
   /** The answer for a reference whose characters mean what they seem to; `undefined` for all others. */
-  #plain(reference: string): string | undefined {
-    if (reference === '') return this.#self ?? undefined;
-    let start = 0;
-    const first = reference.charCodeAt(0);
+  #plain(text: string, codes: Uint16Array, start: number, end: number): string | undefined {
+    const first = codes[start] as number;
     if (first === SLASH) {
-      if (reference.charCodeAt(1) === SLASH) return undefined;
-      return isPlain(reference, 0) ? this.#origin + reference : undefined;
+      if (end > start + 1 && codes[start + 1] === SLASH) return undefined;
+      return isPlain(codes, start, end) ? this.#origin + text.slice(start, end) : undefined;
     }
-    if (first === QUESTION) return isPlain(reference, 0) ? this.#withoutQuery + reference : undefined;
-    if (first === 104 && reference.startsWith('http')) {
-      const absolute = this.#absolute(reference);
+    if (first === QUESTION) return isPlain(codes, start, end) ? this.#withoutQuery + text.slice(start, end) : undefined;
+    if (first === LETTER_H && text.startsWith('http', start)) {
+      const absolute = this.#absolute(text, codes, start, end);
       if (absolute !== undefined) return absolute;
     }
     let directory = this.#directory;
-    while (reference.startsWith('../', start)) {
+    while (first === DOT && start + 3 <= end && text.startsWith('../', start)) {
       start += 3;
       const parent = directory.lastIndexOf('/', directory.length - 2);
       if (parent >= this.#origin.length) directory = directory.slice(0, parent + 1);
     }
-    if (!isPlain(reference, start)) return undefined;
-    return directory + (start === 0 ? reference : reference.slice(start));
+    return isPlain(codes, start, end) ? directory + text.slice(start, end) : undefined;
   }
 
-  #absolute(reference: string): string | undefined {
-    const start = reference.startsWith('https://') ? 8 : reference.startsWith('http://') ? 7 : 0;
-    if (start === 0) return undefined;
-    const slash = reference.indexOf('/', start);
-    if (slash < 0 || !isPlain(reference, slash)) return undefined;
-    const host = reference.slice(start, slash);
+  #absolute(text: string, codes: Uint16Array, start: number, end: number): string | undefined {
+    const hostStart = start + (text.startsWith('https://', start) ? 8 : text.startsWith('http://', start) ? 7 : end);
+    let slash = hostStart;
+    while (slash < end && codes[slash] !== SLASH) slash++;
+    if (slash >= end || !isPlain(codes, slash, end)) return undefined;
+    const host = text.slice(hostStart, slash);
     this.#hosts ??= new Map();
     let plain = this.#hosts.get(host);
     if (plain === undefined) {
       plain = host.length < 250 && PLAIN_HOST.test(host) && !host.includes('xn--');
       this.#hosts.set(host, plain);
     }
-    return plain ? detached(reference) : undefined;
+    return plain ? detached(text.slice(start, end)) : undefined;
   }
 }
 
@@ -109,14 +115,14 @@ export function documentBase(href: string | undefined, fallback: string | undefi
 }
 
 /**
- * Whether the URL parser would leave the characters from `start` on as they are: those of {@link CLASSES}, no dot
+ * Whether the URL parser would leave the characters from `start` to `end` as they are: those of {@link CLASSES}, no dot
  * segment, no colon before the first slash (it might end a scheme), no escape that might be a dot.
  */
-function isPlain(reference: string, start: number): boolean {
+function isPlain(codes: Uint16Array, start: number, end: number): boolean {
   let segmentStart = true;
   let inFirst = true;
-  for (let at = start; at < reference.length; at++) {
-    const code = reference.charCodeAt(at);
+  for (let at = start; at < end; at++) {
+    const code = codes[at] as number;
     const kind = code < 128 ? (CLASSES[code] as number) : 0;
     if (kind === 1) {
       segmentStart = false;
@@ -128,22 +134,19 @@ function isPlain(reference: string, start: number): boolean {
       inFirst = false;
       continue;
     }
-    if (code === QUESTION) return isPlainQuery(reference, at + 1);
-    if (code === DOT ? segmentStart : code === PERCENT ? isEscapedDot(reference, at) : code === COLON && inFirst)
-      return false;
+    if (code === QUESTION) return isPlainQuery(codes, at + 1, end);
+    if (code === DOT && segmentStart) return false;
+    if (code === COLON && inFirst) return false;
+    if (code === PERCENT && codes[at + 1] === 50 && ((codes[at + 2] as number) | 32) === 101) return false;
     segmentStart = false;
   }
   return true;
 }
 
-function isPlainQuery(reference: string, start: number): boolean {
-  for (let at = start; at < reference.length; at++) {
-    const code = reference.charCodeAt(at);
-    if (code !== 38 && (code >= 128 || CLASSES[code] === 0)) return false;
+function isPlainQuery(codes: Uint16Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const code = codes[at] as number;
+    if (code !== AMPERSAND && (code >= 128 || CLASSES[code] === 0)) return false;
   }
   return true;
-}
-
-function isEscapedDot(reference: string, at: number): boolean {
-  return reference.charCodeAt(at + 1) === 50 && (reference.charCodeAt(at + 2) | 32) === 101;
 }
