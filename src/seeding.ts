@@ -1,4 +1,4 @@
-import type { Admission } from './admission.ts';
+import type { Admission, Admitted } from './admission.ts';
 import { CrawlError, isCrawlError, toCrawlError } from './errors.ts';
 import { show } from './options.ts';
 import { parseSitemap } from './sitemap.ts';
@@ -44,14 +44,9 @@ export interface AdmittedSeeds {
 
 /** Passes seeds (or URLs added later) through scope and filter. Never throws. */
 export function admitSeeds(urls: readonly URL[], admission: Admission, source: 'seed' | 'added'): AdmittedSeeds {
-  const admitted: AdmittedSeeds = { requests: [], refused: [] };
-  for (const url of urls) {
-    const context = { depth: 0, source };
-    const verdict = admission.admit({ url, ...context }, context);
-    if (verdict.request !== undefined) admitted.requests.push(verdict.request);
-    else admitted.refused.push({ url: url.href, reason: verdict.reason, error: verdict.error });
-  }
-  return admitted;
+  const context = { depth: 0, source };
+  const texts = urls.map((url) => url.href);
+  return sort(texts, (url) => admission.admit({ url, ...context }, context));
 }
 
 /** Where sitemaps are looked for when robots.txt names none (sitemaps.org). */
@@ -62,13 +57,20 @@ export function usualSitemap(origin: string): string {
 /** Sitemap files come before the pages of their host. */
 const SITEMAP_LEVEL = 6;
 
-/** Sitemap files as requests; those outside the scope are left out. Never throws. */
-export function sitemapRequests(admission: Admission, urls: readonly string[]): CrawlRequest[] {
-  return urls.flatMap((url) => {
-    const context = { depth: 0, source: 'sitemap' };
-    const { request } = admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, ...context }, context);
-    return request === undefined ? [] : [request];
-  });
+/** Sitemap files as requests, and those that scope or filter refuse. Never throws. */
+export function admitSitemaps(urls: readonly string[], admission: Admission): AdmittedSeeds {
+  const context = { depth: 0, source: 'sitemap' };
+  return sort(urls, (url) => admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, ...context }, context));
+}
+
+function sort(urls: readonly string[], admit: (url: string) => Admitted): AdmittedSeeds {
+  const admitted: AdmittedSeeds = { requests: [], refused: [] };
+  for (const url of urls) {
+    const verdict = admit(url);
+    if (verdict.request !== undefined) admitted.requests.push(verdict.request);
+    else admitted.refused.push({ url, reason: verdict.reason, error: verdict.error });
+  }
+  return admitted;
 }
 
 /** What a sitemap leads to. */

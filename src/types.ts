@@ -165,7 +165,7 @@ export interface Page {
 }
 
 /** What a host is doing, in a `host` event. */
-export type HostStatus = 'first-seen' | 'backing-off' | 'parked' | 'recovered' | 'robots-unreachable' | 'limit-reached';
+export type HostStatus = 'backing-off' | 'parked' | 'recovered' | 'robots-unreachable';
 
 /** State of one host, in a `host` event. */
 export interface HostEvent {

@@ -184,6 +184,28 @@ test('pause, resume, pause, stop and run within one tick leave a crawl that ends
   expect(site.paths.sort()).toEqual(['/', '/1', '/2']);
 });
 
+test('stop and pause may be awaited from a listener and from the loop over pages', async () => {
+  await using site = await serve({ '/': linkPage(['/1', '/2']), '/1': '1', '/2': '2' });
+  const { crawler, heard } = listeningCrawler({ concurrency: 1 });
+  crawler.on('page', async () => {
+    await nextTurn();
+    await crawler.pause();
+    crawler.resume();
+    await crawler.stop();
+  });
+  await crawler.run(site.url('/'));
+  expect(heard.urls.map(pathOf)).toEqual(['/']);
+  const read: string[] = [];
+  const reader = listeningCrawler({ concurrency: 1 }).crawler;
+  for await (const page of reader.pages(site.url('/'))) {
+    read.push(pathOf(page.url));
+    await reader.pause();
+    reader.resume();
+    await reader.stop();
+  }
+  expect(read).toEqual(['/']);
+});
+
 test('a listener that throws or rejects is reported once with the URL, and the others still run', async () => {
   await using site = await serve({ '/': linkPage(['/1']), '/1': '1' });
   const crawler = new Crawler({ userAgent: USER_AGENT, ...HASTE, network: 'any' });

@@ -47,7 +47,11 @@ function filterOf(given: Arguments): UrlFilter | undefined {
   if (acceptExtensions !== undefined || rejectExtensions !== undefined) {
     filters.push(UrlFilter.extensions(defined({ allow: acceptExtensions, deny: rejectExtensions })));
   }
-  return filters.reduce<UrlFilter | undefined>((all, next) => all?.and(next) ?? next, undefined);
+  const filter = filters.reduce<UrlFilter | undefined>((all, next) => all?.and(next) ?? next, undefined);
+  // The URLs on the command line are wanted whatever the patterns say of links.
+  return (
+    filter && UrlFilter.from((url, context) => (context.source === 'seed' ? undefined : filter.check(url, context)))
+  );
 }
 
 /** An address or a page, as it stands in a User-Agent; without one the library says what is missing. */

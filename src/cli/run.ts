@@ -95,7 +95,6 @@ function collectErrors(crawler: Crawler): string[] {
 
 function exitCode(stats: CrawlStats, errors: readonly string[], given: Arguments, output: Output): number {
   if (stats.pages > 0) return EXIT_CODES.done;
-  // Interrupted before the first page, or all there is was crawled by an earlier run: nothing is wrong.
   const skips = Object.entries(stats.skips).map(([reason, count]) => `${count} ${reason}`);
   const why = [...errors, ...(skips.length > 0 ? [`skipped: ${skips.join(', ')}`] : [])];
   output.err(

@@ -2,10 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { CrawlError, describeThrown } from '../errors.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
 import type { CrawlStore } from '../ports.ts';
-import { type AdmittedSeeds, admitSeeds, sitemapLinks, sitemapRequests, usualSitemap } from '../seeding.ts';
+import { type AdmittedSeeds, admitSeeds, admitSitemaps, sitemapLinks, usualSitemap } from '../seeding.ts';
 import type { CrawlRequest, CrawlStats } from '../types.ts';
 import type { VisitContext } from '../visit/context.ts';
 import { prioritized } from '../visit/links-step.ts';
+import { refuse } from '../visit/refusal.ts';
 import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
 import { GuardedHooks, type UserHooks } from './hooks.ts';
@@ -56,7 +57,7 @@ export class Run {
     signal: AbortSignal | undefined,
   ): Promise<CrawlStats> {
     const settings = memory === undefined ? this.#settings : { ...this.#settings, store: memory };
-    const onAbort = (): void => void this.stop(true);
+    const onAbort = (): void => void this.stop(true, false);
     try {
       const session = await Session.open(settings);
       this.#session = session;
@@ -77,10 +78,12 @@ export class Run {
     this.#session?.stats.failed(error.code, hostOfError(error));
   }
 
-  async pause(): Promise<void> {
+  /** @param wait - Whether to resolve only when nothing is in flight. */
+  async pause(wait: boolean): Promise<void> {
     if (this.#engine === undefined || this.#engine.paused) return;
-    await this.#engine.pause();
-    this.#user.emit('pause');
+    const idle = this.#engine.pause().then(() => this.#user.emit('pause'));
+    // Pages that wait for their reader are in flight, and the reader may be who waits here.
+    if (wait && this.channel === undefined) await idle;
   }
 
   resume(): void {
@@ -89,14 +92,14 @@ export class Run {
     this.#user.emit('resume');
   }
 
-  /** Resolves when the run has ended. */
-  async stop(now: boolean): Promise<void> {
+  /** @param wait - Whether to resolve only when the run has ended. */
+  async stop(now: boolean, wait: boolean): Promise<void> {
     this.#stopped = { now: now || this.#stopped?.now === true };
-    // What was aborted must not leave its reader waiting, or the visit would never settle.
-    if (now) this.channel?.cancel();
+    // Pages that wait for a reader would keep the run from ending; they are put back unread.
+    this.channel?.cancel();
     if (now) this.#abort.abort();
     void this.#engine?.stop();
-    await this.#finished;
+    if (wait) await this.#finished;
   }
 
   async add(urls: readonly URL[]): Promise<number> {
@@ -184,7 +187,7 @@ export class Run {
         prioritize: hooks.prioritize,
         seedMoved: (to) => void session.addSeeds([to]).catch((thrown: unknown) => this.#lose(thrown)),
         sitemapEntries: sitemapLinks,
-        sitemapsOf: (origin, named) => sitemapRequests(admission, this.#sitemaps(origin, named)),
+        sitemapsOf: (origin, named) => this.#sitemapRequests(session, origin, named),
       },
       accept: guardedAccept(this.#settings.accept, this.#user),
       retries,
@@ -204,22 +207,26 @@ export class Run {
     if (session.robots !== undefined) return;
     // Nobody will read robots.txt and find sitemaps there, so the usual place is all there is to try.
     const origins = new Set(admitted.requests.map((request) => new URL(request.url).origin));
-    const sitemaps = [...origins].flatMap((origin) => sitemapRequests(session.admission, this.#sitemaps(origin, [])));
-    await session.frontier.offer(sitemaps);
+    await session.frontier.offer([...origins].flatMap((origin) => this.#sitemapRequests(session, origin, [])));
   }
 
   /** The sitemaps to read for an origin whose robots.txt names these. */
-  #sitemaps(origin: string, named: readonly string[]): readonly string[] {
+  #sitemapRequests(session: Session, origin: string, named: readonly string[]): readonly CrawlRequest[] {
     const { sitemaps } = this.#settings;
     if (sitemaps === 'off') return [];
-    return named.length > 0 || sitemaps === 'robots' ? named : [usualSitemap(origin)];
+    const urls = named.length > 0 || sitemaps === 'robots' ? named : [usualSitemap(origin)];
+    const admitted = admitSitemaps(urls, session.admission);
+    this.#tellRefused(session, admitted);
+    return admitted.requests;
+  }
+
+  #tellRefused(session: Session, { refused }: AdmittedSeeds): void {
+    for (const refusal of refused)
+      refuse({ events: this.#user, stats: session.stats }, refusal.url, refusal, undefined);
   }
 
   async #offer(session: Session, admitted: AdmittedSeeds): Promise<number> {
-    for (const { url, reason } of admitted.refused) {
-      session.stats.skipped(reason);
-      this.#user.emit('skip', url, reason, undefined);
-    }
+    this.#tellRefused(session, admitted);
     const { prioritize } = new GuardedHooks(this.#user, [], undefined, true);
     const requests: CrawlRequest[] = [];
     for (const request of admitted.requests) requests.push(await prioritized(prioritize, request));

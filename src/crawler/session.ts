@@ -54,12 +54,14 @@ export class Session {
     this.guard = new AddressGuard(settings.network);
     this.dns = new DnsCache({ clock: settings.clock, lookup: settings.dnsLookup });
     this.fetcher = new Fetcher({ ...settings.fetcher, network: this.guard, dnsLookup: this.dns });
+    // In memory these would only be kept twice.
+    const durable = store.durable === true ? store : undefined;
     this.robots = settings.respectRobots
-      ? new RobotsCache({ source: this.fetcher, clock: settings.clock, storage: store, ...settings.robots })
+      ? new RobotsCache({ source: this.fetcher, clock: settings.clock, storage: durable, ...settings.robots })
       : undefined;
     this.admission = new Admission(settings);
     this.stats = new StatsCollector({ clock: settings.clock });
-    this.contentSeen = new ContentSeen(store.durable === true ? store : undefined);
+    this.contentSeen = new ContentSeen(durable);
   }
 
   /** Lets the crawl go where a seed is: its host joins the scope and may be connected to wherever it resolves to. */

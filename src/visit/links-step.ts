@@ -1,8 +1,8 @@
-import { CrawlError, describeThrown } from '../errors.ts';
 import type { Lease } from '../ports.ts';
 import { toLevel } from '../request.ts';
-import type { CrawlRequest, Link, Page, SkipReason } from '../types.ts';
+import type { CrawlRequest, Link, Page } from '../types.ts';
 import type { VisitContext, VisitHooks } from './context.ts';
+import { refuse } from './refusal.ts';
 
 export interface Outlinks {
   readonly requests: readonly CrawlRequest[];
@@ -39,20 +39,19 @@ function admit(
   depth: number,
   from: string,
 ): MaybeLater<CrawlRequest | undefined> {
-  if (link.nofollow && context.robots !== undefined) return refuse(context, link.url, 'nofollow', from);
+  if (link.nofollow && context.robots !== undefined) return refuse(context, link.url, { reason: 'nofollow' }, from);
   const { source } = link;
   const about = { depth, referrer: from, source, rel: link.rel };
   const admitted = context.admission.admitResolved(link.url, { depth, referrer: from, source }, about);
   const { request } = admitted;
-  if (request === undefined) {
-    if (admitted.error !== undefined) reportFilter(context, link.url, admitted.error);
-    return refuse(context, link.url, admitted.reason, from);
-  }
+  if (request === undefined) return refuse(context, link.url, admitted, from);
   const wanted = context.hooks.shouldVisit(link, page);
   if (wanted === true) return prioritized(context.hooks.prioritize, request);
-  if (wanted === false) return refuse(context, link.url, 'should-visit', from);
+  if (wanted === false) return refuse(context, link.url, { reason: 'should-visit' }, from);
   return wanted.then((verdict) =>
-    verdict ? prioritized(context.hooks.prioritize, request) : refuse(context, link.url, 'should-visit', from),
+    verdict
+      ? prioritized(context.hooks.prioritize, request)
+      : refuse(context, link.url, { reason: 'should-visit' }, from),
   );
 }
 
@@ -63,15 +62,4 @@ export function prioritized(
 ): CrawlRequest | Promise<CrawlRequest> {
   if (prioritize === undefined || request.kind !== 'page') return request;
   return Promise.resolve(prioritize(request)).then((level) => ({ ...request, level: toLevel(level) }));
-}
-
-function refuse(context: VisitContext, url: string, reason: SkipReason, from: string): undefined {
-  context.stats.skipped(reason);
-  if (context.events.wants('skip')) context.events.emit('skip', url, reason, from);
-  return undefined;
-}
-
-function reportFilter(context: VisitContext, url: string, thrown: unknown): void {
-  const message = `A URL filter failed, so the URL is refused: ${describeThrown(thrown)}`;
-  context.events.emit('error', new CrawlError('CRAWL_FILTER_FAILED', message, { cause: thrown, url }), url);
 }

@@ -8,6 +8,7 @@ import { resolveUrl } from '../url.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
 import { failed } from './failure.ts';
+import { refuse } from './refusal.ts';
 
 /**
  * A redirect is settled like an out-link: its target is queued with the chain that led there, so that scope, robots,
@@ -36,13 +37,11 @@ export function followRedirect(
   stats.redirected();
   const redirected = (): void => void events.emit('redirect', request.url, location, result.status);
   if (admitted.request === undefined) {
-    const { reason } = admitted;
-    stats.skipped(reason);
     return {
-      outcome: { outcome: 'redirected', observation, record: { ...record, reason } },
+      outcome: { outcome: 'redirected', observation, record: { ...record, reason: admitted.reason } },
       announce: () => {
         redirected();
-        events.emit('skip', location, reason, request.url);
+        refuse(context, location, admitted, request.url);
       },
     };
   }

@@ -54,12 +54,11 @@ async function fetchRules(context: VisitContext, lease: Lease, origin: string): 
   }
   const { ending, failure, quick } = await requestRules(context, lease, origin, next.url, next.headers);
   if (failure === undefined) return ending;
-  if (quick && lease.request.attempts < context.retries) {
+  const tries = quick === true ? context.unreachable.tryAgain(lease.request.host) : Number.POSITIVE_INFINITY;
+  if (tries < context.retries) {
     // A connection that failed once is tried again soon; only then does the ladder of minutes begin.
     context.robots?.retrySoon(origin);
-    const dueAt = context.clock.now() + QUICK_RETRY_MS * 2 ** lease.request.attempts;
-    const request = { ...lease.request, attempts: lease.request.attempts + 1 };
-    return { outcome: { ...ending.outcome, outcome: 'retry', request, dueAt } };
+    return { outcome: { ...ending.outcome, dueAt: context.clock.now() + QUICK_RETRY_MS * 2 ** tries } };
   }
   return { ...ending, announce: () => context.events.emit('error', failure, next.url) };
 }
@@ -112,7 +111,8 @@ async function requestRules(
     if (step === undefined) return { ending };
     if ('done' in step) {
       const sitemaps = step.outcome === 'unreachable' ? [] : context.hooks.sitemapsOf(origin, step.sitemaps);
-      return { ending: { outcome: { ...ending.outcome, outlinks: sitemaps } } };
+      const links = sitemaps.map((sitemap) => ({ url: sitemap.url, source: 'sitemap', rel: [], nofollow: false }));
+      return { ending: { outcome: { ...ending.outcome, outlinks: sitemaps }, links } };
     }
     const hop = { url: step.next, kind: 'robots' as const, origin, depth: lease.request.depth };
     return { ending: { outcome: { ...ending.outcome, outlinks: [hop] } } };

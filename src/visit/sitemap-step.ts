@@ -5,6 +5,7 @@ import type { CrawlRequest, Link } from '../types.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
 import { prioritized } from './links-step.ts';
+import { refuse } from './refusal.ts';
 
 /** Queues what a sitemap lists. A sitemap that isn't there is no error: it was only hoped for. */
 export async function readSitemap(
@@ -27,8 +28,7 @@ export async function readSitemap(
     const context_ = { depth: 0, referrer: request.url, source: 'sitemap' };
     const admitted = context.admission.admit({ url, kind, ...context_, level: kind === 'sitemap' ? 1 : 0 }, context_);
     if (admitted.request === undefined) {
-      context.stats.skipped(admitted.reason);
-      context.events.emit('skip', url, admitted.reason, request.url);
+      refuse(context, url, admitted, request.url);
       continue;
     }
     outlinks.push(await prioritized(context.hooks.prioritize, admitted.request));

@@ -5,13 +5,22 @@
 export class UnreachableHosts {
   readonly #waiting = new Map<string, number>();
   readonly #givenUp = new Set<string>();
+  readonly #tries = new Map<string, number>();
 
   wait(host: string, until: number): void {
     this.#waiting.set(host, until);
   }
 
+  /** Another try in a row for a host; how many there were before. */
+  tryAgain(host: string): number {
+    const before = this.#tries.get(host) ?? 0;
+    this.#tries.set(host, before + 1);
+    return before;
+  }
+
   /** The rules were had after all. */
   recovered(host: string): void {
+    this.#tries.delete(host);
     this.#waiting.delete(host);
     this.#givenUp.delete(host);
   }
