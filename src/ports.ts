@@ -176,8 +176,8 @@ export interface CrawlStore {
    *
    * Expired leases are taken back first: their URLs are due at once in their old place, and their hosts and addresses
    * count as asked until the lease ran out (see {@link LeaseRules.startGapMs}). Until it is taken back an expired lease
-   * may still be settled or renewed. Leases of a process that has died may be taken back before they expire, as if they
-   * had run out at that moment.
+   * may still be settled or renewed. A store that one process at a time can have takes back what the last
+   * process held at its first `lease` or `nextDueAt`, as if it had run out at that moment.
    */
   lease(now: number, limit: number, ttlMs: number, rules: LeaseRules): Promise<Lease[]>;
   /**
@@ -200,7 +200,7 @@ export interface CrawlStore {
   /**
    * The earliest moment at which `lease` may give something, exact but for leases that run out: not after `now` where it
    * gives something at once, `undefined` where nothing waits but for leases that are out. Expired leases count as taken
-   * back.
+   * back. Where several workers share a store, `undefined` is no end of the crawl while `stats` tells of leases.
    */
   nextDueAt(now: number, rules: LeaseRules): Promise<number | undefined>;
   stats(): Promise<StoreStats>;
@@ -238,8 +238,6 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** How sockets find their host; gives only addresses that may be connected to. */
   readonly lookup: LookupFunction;
-  /** Not sent a second time, not even where a kept-alive socket turns out to be dead: who asks waits between requests. */
-  readonly once?: boolean;
   /** Asked about the far end of the socket, kept-alive ones too, before a byte is sent. Throws to refuse. */
   readonly checkAddress: (address: string) => void;
   /** Whether what was lost with a kept-alive connection, before any answer came, may be sent once more without a word. @defaultValue `false` */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { AddressGuard, checkUrl } from '../address-guard.ts';
 import { CrawlError, isCrawlError, toCrawlError } from '../errors.ts';
 import { parseContentType } from '../headers.ts';
-import type { Transport, TransportResponse } from '../ports.ts';
+import type { TransportResponse } from '../ports.ts';
 import type { Acceptance, RedirectHop, ResponseHead, Timings } from '../types.ts';
 import { Meter, readBody } from './body.ts';
 import { BodyStream } from './body-stream.ts';
@@ -11,6 +11,7 @@ import type { Deadline } from './deadline.ts';
 import { discard } from './discard.ts';
 import { toFetchError } from './failure.ts';
 import { requestHeaders } from './headers.ts';
+import { Hop } from './hop.ts';
 import type { FetcherSettings } from './options.ts';
 import { checkChain, redirectOf } from './redirect.ts';
 import type { FetchRequest, FetchResult } from './types.ts';
@@ -21,10 +22,16 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 const HTML: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']);
 const NOTHING: Buffer = Buffer.alloc(0);
 
+/** A `Transport` is one; those of this library may ask more of a hop. */
+export interface HopTransport {
+  request(hop: Hop): Promise<TransportResponse>;
+  close(): Promise<void>;
+}
+
 /** What a fetch needs of its fetcher. */
 export interface ChainContext {
   readonly settings: FetcherSettings;
-  readonly transport: Transport;
+  readonly transport: HopTransport;
   readonly deadline: Deadline;
 }
 
@@ -79,20 +86,13 @@ export class Chain {
     checkUrl(url);
     this.#guard.checkHostname(url.hostname);
     if (this.#request.beforeHop !== undefined) await deadline.race(this.#ask(this.#request.beforeHop));
-    deadline.signal.throwIfAborted();
+    deadline.throwIfAborted();
     const headers = this.#headers(url);
+    const resend = this.#request.resend ?? this.#request.redirect !== 'manual';
+    const hop = new Hop(url, headers, resend, { deadline, guard: this.#guard, settings });
     this.#sentAt = performance.now();
     try {
-      return await transport.request({
-        url: url.href,
-        headers,
-        connectTimeoutMs: settings.timeouts.connect,
-        headersTimeoutMs: settings.timeouts.headers,
-        signal: deadline.signal,
-        once: this.#request.redirect === 'manual',
-        lookup: settings.dns.lookupFor(this.#guard),
-        checkAddress: (address) => this.#guard.check(address, url.hostname),
-      });
+      return await transport.request(hop);
     } catch (error) {
       throw toFetchError(error, url.href, 'headers');
     }

@@ -1,8 +1,8 @@
 import { CrawlError } from '../errors.ts';
-import { integer, oneOf, onlyKnown, show } from '../options.ts';
-import type { RobotsSource, Transport } from '../ports.ts';
+import { boolean, integer, oneOf, onlyKnown, show } from '../options.ts';
+import type { RobotsSource } from '../ports.ts';
 import type { Headers } from '../types.ts';
-import { Chain } from './chain.ts';
+import { Chain, type HopTransport } from './chain.ts';
 import { Deadline } from './deadline.ts';
 import { GotTransport } from './got-transport.ts';
 import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
@@ -12,7 +12,7 @@ export type { HeadersOption } from './headers.ts';
 export { type BodySizes, FETCHER_DEFAULTS, type FetcherOptions, type Timeouts } from './options.ts';
 export type { FetchRequest, FetchResult } from './types.ts';
 
-const REQUEST_FIELDS = ['url', 'headers', 'redirect', 'accept', 'maxBodyBytes', 'referer', 'beforeHop'];
+const REQUEST_FIELDS = ['url', 'headers', 'redirect', 'accept', 'maxBodyBytes', 'resend', 'referer', 'beforeHop'];
 
 /**
  * Fetches one URL at a time, as a polite and careful client does: it says who asks, follows redirects hop by hop, connects
@@ -21,7 +21,7 @@ const REQUEST_FIELDS = ['url', 'headers', 'redirect', 'accept', 'maxBodyBytes', 
  */
 export class Fetcher implements RobotsSource {
   readonly #settings: FetcherSettings;
-  readonly #transport: Transport;
+  readonly #transport: HopTransport;
   readonly #running = new Set<Deadline>();
   #closed = false;
 
@@ -54,9 +54,9 @@ export class Fetcher implements RobotsSource {
     if (this.#closed) throw closedError(request?.url);
     checkRequest(request);
     const { fragment, url } = startOf(request.url);
-    const deadline = new Deadline(url.href, this.#settings.timeouts.page, signal, (ended) =>
-      this.#running.delete(ended),
-    );
+    const { connect, page } = this.#settings.timeouts;
+    const times = { pageMs: page, firstPhaseMs: connect };
+    const deadline = new Deadline(url.href, times, signal, (ended) => this.#running.delete(ended));
     this.#running.add(deadline);
     return new Chain({ settings: this.#settings, transport: this.#transport, deadline }, request, url, fragment).run();
   }
@@ -98,6 +98,7 @@ function checkRequest(request: FetchRequest): void {
   onlyKnown('Fetcher.fetch', request, REQUEST_FIELDS);
   oneOf('redirect', request.redirect, 'follow', ['follow', 'manual']);
   integer('maxBodyBytes', request.maxBodyBytes, 0);
+  boolean('resend', request.resend, true);
   for (const name of ['accept', 'beforeHop'] as const) {
     if (request[name] !== undefined && typeof request[name] !== 'function') {
       throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes a function, not ${show(request[name])}.`);

@@ -7,15 +7,19 @@ export interface FetchRequest {
   readonly url: string;
   /** Sent besides those of the fetcher, and in place of those with the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /**
-   * Whether redirects are followed here, or their target is handed back as `location`; then one request is sent at most,
-   * which is otherwise repeated where a kept-alive connection turns out to be dead. @defaultValue `'follow'`
-   */
+  /** Whether redirects are followed here, or their target is handed back as `location`. @defaultValue `'follow'` */
   readonly redirect?: 'follow' | 'manual' | undefined;
   /** Decides on the head of the answer what becomes of its body; not asked about redirects. @defaultValue `'buffer'` */
   readonly accept?: ((head: ResponseHead) => Acceptance) | undefined;
   /** Where the body is cut, in bytes after decompression. @defaultValue that of the fetcher */
   readonly maxBodyBytes?: number | undefined;
+  /**
+   * Whether a request that is lost with a kept-alive connection, before any answer came, is sent again at once. Most
+   * likely the server had closed the connection without having read it; but where it did read it, it is asked twice
+   * without a pause. Where not, the fetch ends with `CRAWL_CONNECTION_LOST`, and trying again is for the caller, whose
+   * clock it is. @defaultValue `true` where redirects are followed here, else `false`
+   */
+  readonly resend?: boolean | undefined;
   /** The page that led here, for the `Referer` header. Not sent from https to http. @defaultValue none */
   readonly referer?: string | undefined;
   /**

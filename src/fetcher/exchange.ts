@@ -1,0 +1,189 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { CrawlError, isCrawlError } from '../errors.ts';
+import type { TransportResponse } from '../ports.ts';
+import type { IdleSockets } from './agents.ts';
+import { type Phase, RESETS, toFetchError } from './failure.ts';
+import { toHeaders } from './headers.ts';
+import type { Hop } from './hop.ts';
+
+/** A kept-alive socket may be closed by the server just when it is used again; then the request was most likely never read. */
+const STALE_SOCKET_TRIES = 2;
+
+/** What exchanges of one transport have in common. */
+export interface ExchangeContext {
+  readonly maxHeaderFields: number;
+  readonly idle: IdleSockets;
+}
+
+/** Sends, and where the hop allows it, once more what a kept-alive connection has lost. */
+export async function exchangeUntilSent(hop: Hop, send: () => Exchange): Promise<TransportResponse> {
+  for (let tries = 0; ; tries++) {
+    hop.deadline.throwIfAborted();
+    const exchange = send();
+    try {
+      return await exchange.answer;
+    } catch (error) {
+      if (!exchange.wasStale || hop.deadline.reason !== undefined) throw error;
+      if (!hop.resend || tries === STALE_SOCKET_TRIES) throw asLost(error, hop.url);
+    }
+  }
+}
+
+/**
+ * One request and the head of its answer, whatever client sends it: its phases and their time, the address it goes to,
+ * its failure. The body is Node's own stream, which from then on answers for itself.
+ */
+export class Exchange {
+  readonly answer: Promise<TransportResponse>;
+  readonly #hop: Hop;
+  readonly #context: ExchangeContext;
+  readonly #destroy: (error: Error) => void;
+  readonly #startedAt = performance.now();
+  #resolve!: (response: TransportResponse) => void;
+  #reject!: (error: CrawlError) => void;
+  #phase: Phase = 'connect';
+  #fresh = true;
+  #stale = false;
+  #lookedUpAt = 0;
+  #connectedAt = 0;
+  #readyAt = 0;
+
+  /** @param destroy - Ends the request, and with it the connection; its error comes back by {@link failed}. */
+  constructor(hop: Hop, context: ExchangeContext, destroy: (error: Error) => void) {
+    this.#hop = hop;
+    this.#context = context;
+    this.#destroy = destroy;
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    hop.deadline.beginPhase(hop.connectTimeoutMs, () => destroy(lateError('connect', hop)));
+    hop.deadline.watch(destroy);
+  }
+
+  /** Whether it failed on a kept-alive connection that the server had given up. */
+  get wasStale(): boolean {
+    return this.#stale;
+  }
+
+  /** Checks where the socket leads, and starts the clock of the headers once it is connected. */
+  onSocket(socket: Socket): void {
+    if (!socket.connecting) {
+      this.#fresh = false;
+      this.#connected(socket);
+      return;
+    }
+    socket.once('lookup', () => {
+      this.#lookedUpAt = performance.now();
+    });
+    socket.once('connect', () => {
+      this.#connectedAt = performance.now();
+    });
+    socket.once(this.#hop.target.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.#connected(socket));
+  }
+
+  /** Unasked, so nobody could make use of it; without this the socket would stay open for ever. */
+  onUpgrade(socket: { destroy(): void }): void {
+    socket.destroy();
+    this.#destroy(protocolError(this.#hop.url, 'the server changed to another protocol'));
+  }
+
+  onResponse(request: ClientRequest, response: IncomingMessage): void {
+    const { deadline, url } = this.#hop;
+    const { idle, maxHeaderFields } = this.#context;
+    deadline.endPhase();
+    this.#phase = 'body';
+    const fields = response.rawHeaders.length / 2;
+    if (fields > maxHeaderFields) {
+      this.#destroy(tooManyFields(url, fields, maxHeaderFields));
+      return;
+    }
+    request.on('error', (error) => {
+      if (!response.complete) response.destroy(error);
+    });
+    deadline.watch((reason) => void response.destroy(reason));
+    const headers = toHeaders(response.rawHeaders);
+    const keepAlive = headers['keep-alive'];
+    if (keepAlive !== undefined) idle.hint(response.socket, keepAlive);
+    this.#resolve({
+      status: response.statusCode ?? 0,
+      headers,
+      body: response,
+      timings: this.#timings(),
+      remoteAddress: response.socket.remoteAddress,
+    });
+  }
+
+  /** What came in the way; after the head of the answer it is the body's to tell. */
+  failed(error: Error): void {
+    this.#hop.deadline.endPhase();
+    this.#stale = this.#phase === 'headers' && !this.#fresh && isLeftOver(error);
+    this.#reject(toFetchError(error, this.#hop.url, this.#phase));
+  }
+
+  #connected(socket: Socket): void {
+    const hop = this.#hop;
+    try {
+      if (socket.remoteAddress !== undefined) hop.checkAddress(socket.remoteAddress);
+    } catch (error) {
+      socket.destroy();
+      this.#destroy(error as Error);
+      return;
+    }
+    this.#readyAt = performance.now();
+    if (this.#phase !== 'connect') return;
+    this.#phase = 'headers';
+    hop.deadline.beginPhase(hop.headersTimeoutMs, () => this.#destroy(lateError('headers', hop)));
+  }
+
+  #timings(): TransportResponse['timings'] {
+    const firstByte = performance.now() - this.#readyAt;
+    if (!this.#fresh) return { firstByte };
+    const foundAt = this.#lookedUpAt === 0 ? this.#startedAt : this.#lookedUpAt;
+    return {
+      dns: foundAt - this.#startedAt,
+      connect: this.#connectedAt - foundAt,
+      ...(this.#hop.target.protocol === 'https:' ? { tls: this.#readyAt - this.#connectedAt } : {}),
+      firstByte,
+    };
+  }
+}
+
+/** What goes wrong on a kept connection because of what came before: it was closed, or has bytes nobody asked for. */
+function isLeftOver(error: Error): boolean {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  return RESETS.has(code) || code.startsWith('HPE_');
+}
+
+/** What was left over on a connection says nothing about the request that found it there. */
+function asLost(error: unknown, url: string): unknown {
+  if (isCrawlError(error, 'CRAWL_CONNECTION_LOST')) return error;
+  const message = `The connection was lost before an answer came: it had bytes left over (${url})`;
+  return new CrawlError('CRAWL_CONNECTION_LOST', message, { cause: error, url, retryable: true });
+}
+
+function lateError(phase: 'connect' | 'headers', { connectTimeoutMs, headersTimeoutMs, url }: Hop): CrawlError {
+  return phase === 'connect'
+    ? new CrawlError(
+        'CRAWL_CONNECT_TIMEOUT',
+        `No connection within ${connectTimeoutMs} ms (timeouts.connect): ${url}`,
+        {
+          url,
+          retryable: true,
+        },
+      )
+    : new CrawlError('CRAWL_HEADERS_TIMEOUT', `No answer within ${headersTimeoutMs} ms (timeouts.headers): ${url}`, {
+        url,
+        retryable: true,
+      });
+}
+
+function tooManyFields(url: string, fields: number, most: number): CrawlError {
+  const message = `The answer has ${fields} header fields, more than ${most} (maxHeaderFields): ${url}`;
+  return new CrawlError('CRAWL_HEADERS_TOO_LARGE', message, { url });
+}
+
+function protocolError(url: string, why: string): CrawlError {
+  return new CrawlError('CRAWL_PROTOCOL_INVALID', `The answer is no valid HTTP: ${why} (${url})`, { url });
+}
