@@ -94,3 +94,13 @@ export function pathOf(lease: Lease): string {
 export function hostsOf(leases: readonly Lease[]): string[] {
   return leases.map((lease) => lease.request.host).sort();
 }
+
+/** Without the fields that are `undefined`: a store may leave them out. */
+export function known<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+}
+
+/** Whether two requests are the same but for fields that are `undefined`. */
+export function sameRequest(actual: CrawlRequest, expected: CrawlRequest): void {
+  assert.deepEqual(known(actual), known(expected));
+}

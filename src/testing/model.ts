@@ -3,6 +3,7 @@ import type { HostPatch, HostState, Lease, LeaseRules, Settlement, StoreStats } 
 import { LEVELS } from '../request.ts';
 import { chooseLevel } from '../store/levels.ts';
 import type { CrawlRequest } from '../types.ts';
+import { known, sameRequest } from './fixture.ts';
 
 interface Waiting {
   readonly request: CrawlRequest;
@@ -70,7 +71,7 @@ export class Model {
     assert.ok(this.#mayBeAsked(host, now), `${request.host} is not due or not free`);
     const expected = this.#best(host, now);
     assert.equal(request.url, expected?.request.url, 'the best URL of its host');
-    assert.deepEqual(known(request), known(expected!.request));
+    sameRequest(request, expected!.request);
     const longest = this.#candidates(now).reduce((least, one) => Math.min(least, this.#dueSince(one)), Infinity);
     assert.equal(this.#dueSince(host), longest, `another host has been due for longer than ${request.host}`);
     host.waiting = host.waiting.filter((one) => one !== expected);
@@ -80,7 +81,7 @@ export class Model {
     if (this.#rules.connectionsPerHost !== 1) host.state.nextAt = Math.max(host.state.nextAt, now + this.#gap(host));
     const address = this.#rules.shareAddress ? host.state.address : undefined;
     this.#leases.set(fence, { request, place: expected!.place ?? fence, expiresAt: now + ttlMs, address });
-    assert.deepEqual(lease.host, this.state(request.host));
+    assert.deepEqual(known(lease.host), this.state(request.host));
     assert.deepEqual([lease.url, lease.leasedAt, lease.expiresAt], [request.url, now, now + ttlMs]);
   }
 
@@ -269,8 +270,4 @@ export class Model {
 /** What was leased before, by its first lease; then what was not, by arrival. */
 function inOrder(a: Waiting, b: Waiting): number {
   return (a.place ?? Infinity) - (b.place ?? Infinity) || a.arrival - b.arrival;
-}
-
-function known<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }

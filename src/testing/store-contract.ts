@@ -47,9 +47,10 @@ export function storeContract(open: () => Promise<CrawlStore>, options: StoreCon
     cases.push({ name, run: () => withStore(open, (store) => exerciseStore(store, { seed, steps })) });
   }
   if (reopen !== undefined) {
+    const exclusive = share === undefined;
     const close = (store: CrawlStore): Promise<void> => store.close();
-    cases.push(...durable(open, close, reopen, 'after close and reopening: '));
-    if (crash !== undefined) cases.push(...durable(open, crash, reopen, 'after a crash and reopening: '));
+    cases.push(...durable(open, close, reopen, exclusive, 'after close and reopening: '));
+    if (crash !== undefined) cases.push(...durable(open, crash, reopen, exclusive, 'after a crash and reopening: '));
   }
   if (share !== undefined) cases.push(...sharing.map((one) => shared(open, share, one)));
   return cases;
@@ -68,6 +69,7 @@ function durable(
   open: () => Promise<CrawlStore>,
   leave: (store: CrawlStore) => Promise<void>,
   reopen: () => Promise<CrawlStore>,
+  exclusive: boolean,
   prefix: string,
 ): StoreCase[] {
   return durability.map(([name, run]: CaseOn<Reopened>) => ({
@@ -80,7 +82,7 @@ function durable(
         return new Subject(store);
       };
       try {
-        await run({ subject: new Subject(store), again });
+        await run({ subject: new Subject(store), exclusive, again });
       } finally {
         await store.close();
       }

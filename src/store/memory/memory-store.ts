@@ -16,8 +16,8 @@ import type {
 } from '../../ports.ts';
 import type { CrawlRequest } from '../../types.ts';
 import { Arena } from './arena.ts';
-import { Heap, type HeapNode } from './heap.ts';
-import { type AddressGroup, Host, type Taken } from './host.ts';
+import { Host } from './host.ts';
+import { type LeaseEntry, LeaseTable } from './lease-table.ts';
 import { Records } from './records.ts';
 import { RequestCodec } from './request-codec.ts';
 import { Schedule } from './schedule.ts';
@@ -30,13 +30,6 @@ export interface MemoryStoreOptions {
 }
 
 export const MEMORY_STORE_DEFAULTS: Readonly<Required<MemoryStoreOptions>> = { maxRecords: 10_000 };
-
-interface LeaseEntry extends HeapNode, Taken {
-  readonly fence: number;
-  readonly host: Host;
-  readonly leasedAt: number;
-  address: AddressGroup | undefined;
-}
 
 /**
  * A {@link CrawlStore} that lives in this process and ends with it.
@@ -52,9 +45,7 @@ export class MemoryStore implements CrawlStore {
   /** Links of a page are mostly of one host. */
   #lastHost: Host | undefined;
   readonly #schedule = new Schedule();
-  readonly #leases = new Map<number, LeaseEntry>();
-  /** Leases by the moment they expire. */
-  readonly #expiry = new Heap<LeaseEntry>();
+  readonly #leases = new LeaseTable();
   readonly #seen = new SeenTable();
   readonly #meta = new Map<string, Uint8Array>();
   readonly #records: Records;
@@ -130,8 +121,7 @@ export class MemoryStore implements CrawlStore {
     this.#mustBeOpen();
     const entry = this.#leases.get(lease.fence);
     if (entry === undefined) return false;
-    entry.key = Math.max(entry.key, now + ttlMs);
-    this.#expiry.place(entry);
+    this.#leases.prolong(entry, now + ttlMs);
     return true;
   }
 
@@ -188,7 +178,7 @@ export class MemoryStore implements CrawlStore {
 
   async record(key: string): Promise<UrlRecord | undefined> {
     this.#mustBeOpen();
-    return this.#records.get(key);
+    return this.#records.get(key, this.#leases.find(key, counts));
   }
 
   async note(
@@ -219,7 +209,6 @@ export class MemoryStore implements CrawlStore {
     this.#hosts.clear();
     this.#lastHost = undefined;
     this.#leases.clear();
-    this.#expiry.clear();
     this.#seen.clear();
     this.#records.clear();
     this.#meta.clear();
@@ -286,34 +275,31 @@ export class MemoryStore implements CrawlStore {
       slot: -1,
     };
     this.#queued--;
-    this.#leases.set(fence, entry);
-    this.#expiry.place(entry);
+    this.#leases.add(entry);
     host.inFlight++;
     host.since = now;
     if (rules.connectionsPerHost !== 1) host.nextAt = Math.max(host.nextAt, now + gap(host, rules));
     if (entry.address !== undefined) this.#schedule.hold(entry.address, host);
     this.#schedule.place(host);
-    if (counts(request)) this.#records.leased(request);
     return { fence, request, url: request.url, host: host.state(), leasedAt: now, expiresAt: entry.key };
   }
 
   /** Leases that ran out go back to the head of their level; their hosts count as asked until that moment. */
   #takeBackExpired(now: number): void {
-    for (let entry = this.#expiry.peek(); entry !== undefined && entry.key <= now; entry = this.#expiry.peek()) {
+    for (let entry = this.#leases.expired(now); entry !== undefined; entry = this.#leases.expired(now)) {
       const { host, request } = entry;
       const { rules } = this.#schedule;
       this.#endLease(entry);
       host.nextAt = Math.max(host.nextAt, entry.key + gap(host, rules));
       this.#putBack(request, entry.place, 0, now);
-      if (counts(request)) this.#records.queued(request);
+      if (counts(request)) this.#records.takenBack(request);
       this.#releaseAddress(entry, entry.key + rules.startGapMs);
       this.#schedule.place(host);
     }
   }
 
   #endLease(entry: LeaseEntry): void {
-    this.#leases.delete(entry.fence);
-    this.#expiry.remove(entry);
+    this.#leases.end(entry);
     entry.host.inFlight--;
   }
 

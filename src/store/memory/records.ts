@@ -29,21 +29,25 @@ export class Records {
     this.#max = max;
   }
 
-  get(key: string): UrlRecord | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    const { request, state, leases, fetches, nextDueAt, told } = entry;
-    const { url, referrer: foundOn, source, depth, level } = request;
+  /** @param leased - The request, while it is out: leases themselves are not written down. */
+  get(key: string, leased: CrawlRequest | undefined): UrlRecord | undefined {
+    const entry = this.#entries.get(key) ?? (leased === undefined ? undefined : newEntry(0, leased, 'leased'));
+    if (entry === undefined || this.#max === 0) return undefined;
+    const { request, fetches, told } = entry;
+    const { url, referrer: foundOn, source, depth, level } = leased ?? request;
+    const state = leased === undefined ? entry.state : 'leased';
+    const leases = leased === undefined ? entry.leases : entry.leases + 1;
+    const nextDueAt = leased === undefined ? entry.nextDueAt : undefined;
     return { key, url, state, foundOn, source, depth, level, leases, fetches, nextDueAt, ...told };
   }
 
-  /** Offered, or taken back from a lease that ran out. */
   queued(request: CrawlRequest): void {
     this.#put(request, 'queued');
   }
 
-  leased(request: CrawlRequest): void {
-    const entry = this.#put(request, 'leased');
+  /** Queued again since its lease ran out. */
+  takenBack(request: CrawlRequest): void {
+    const entry = this.#put(request, 'queued');
     if (entry === undefined) return;
     entry.leases++;
     entry.nextDueAt = undefined;
@@ -60,6 +64,7 @@ export class Records {
     const entry = this.#put(request, state);
     if (entry === undefined) return;
     const { status, error, ms, ...told } = patch;
+    entry.leases++;
     entry.nextDueAt = nextDueAt;
     entry.told = { ...entry.told, ...told };
     if (status === undefined && error === undefined && ms === undefined) return;
@@ -87,7 +92,7 @@ export class Records {
     this.#ring[slot] = key;
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      entry = { turn, request, state, leases: 0, nextDueAt: undefined, told: undefined, fetches: NONE };
+      entry = newEntry(turn, request, state);
       this.#entries.set(key, entry);
     } else {
       entry.turn = turn;
@@ -96,4 +101,8 @@ export class Records {
     }
     return entry;
   }
+}
+
+function newEntry(turn: number, request: Entry['request'], state: Entry['state']): Entry {
+  return { turn, request, state, leases: 0, nextDueAt: undefined, told: undefined, fetches: NONE };
 }
