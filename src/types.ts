@@ -24,7 +24,7 @@ export interface CrawlRequest {
   /** Politeness key: the host name in lower case, without port and trailing dot. */
   readonly host: string;
   readonly kind: RequestKind;
-  /** Links from a seed; a seed has 0. */
+  /** Links from a seed; a seed has 0. For `kind: 'sitemap'`: the indexes above it. */
   readonly depth: number;
   /** Front queue: −8 (last) to 7 (first), 0 as a rule. */
   readonly level: number;
@@ -257,7 +257,8 @@ export interface Explanation {
   /** Its canonical form; `null` where it can't be crawled. */
   readonly canonical: string | null;
   readonly host: string | undefined;
-  readonly state: 'unknown' | 'queued' | 'leased' | 'done' | 'failed' | 'skipped' | 'redirected';
+  /** `seen`: known, but what became of it is remembered no more (a store in memory keeps the last ones). */
+  readonly state: 'unknown' | 'seen' | 'queued' | 'leased' | 'done' | 'failed' | 'skipped' | 'redirected';
   /** Why it was skipped or refused, or what the filter says of it now. */
   readonly reason?: string | undefined;
   readonly foundOn?: string | undefined;

@@ -135,12 +135,8 @@ export class Crawler extends SafeEmitter {
    * @throws {@link CrawlError} what the store throws.
    */
   async explain(url: string): Promise<Explanation> {
-    return explain(
-      url,
-      this.#settings,
-      this.#run?.session.store ?? this.#memory ?? this.#settings.store,
-      this.#run?.session.admission,
-    );
+    const session = this.#run?.openSession;
+    return explain(url, this.#settings, { store: session?.store ?? this.#memory, admission: session?.admission });
   }
 
   /** Whether a link that passed scope and filter is to be visited. To be overridden; may be async. */

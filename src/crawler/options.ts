@@ -5,7 +5,7 @@ import { FETCHER_DEFAULTS, type FetcherOptions, type Timeouts } from '../fetcher
 import { LinkExtractor, type LinkProfile } from '../link-extractor/index.ts';
 import { boolean, integer, number, oneOf, onlyKnown, show } from '../options.ts';
 import { POLITENESS_DEFAULTS, type PolitenessOptions } from '../politeness.ts';
-import { type Clock, type CrawlStore, type Sink, systemClock } from '../ports.ts';
+import { type Clock, type CookieStore, type CrawlStore, type Sink, systemClock } from '../ports.ts';
 import type { CanonicalOptions } from '../request.ts';
 import type { Acceptance, ResponseHead } from '../types.ts';
 import { UrlFilter } from '../url-filter.ts';
@@ -75,7 +75,7 @@ export interface CrawlerOptions {
   readonly dnsLookup?: DnsLookup;
   /** Headers sent with every request, or a function of the URL. @defaultValue none */
   readonly headers?: Readonly<Record<string, string>> | ((url: URL) => Readonly<Record<string, string>>);
-  /** Keep cookies, in a jar of the crawl's own or one of `tough-cookie`'s shape. @defaultValue `false` */
+  /** Keep cookies, in a jar of the run's own or one of `tough-cookie`'s shape. @defaultValue `false` */
   readonly cookies?: boolean | CookieStore;
   /** Mailbox for the `From` header. @defaultValue none */
   readonly from?: string;
@@ -105,12 +105,6 @@ export interface CrawlerOptions {
 export type RobotsChoices = {
   readonly [name in 'tooManyRedirects' | 'robots401403' | 'after30Days']?: 'allow' | 'disallow';
 };
-
-/** What the crawler needs of a cookie jar; `CookieJar` of tough-cookie has it. */
-export interface CookieStore {
-  getCookieString(url: string): Promise<string>;
-  setCookie(cookie: string, url: string): Promise<unknown>;
-}
 
 /** Every default of {@link CrawlerOptions}, written once. */
 export const CRAWLER_DEFAULTS: {
@@ -272,8 +266,8 @@ export function readOptions(options: CrawlerOptions): Settings {
 }
 
 function readFetcherOptions(options: CrawlerOptions, userAgent: string, maxRedirects: number): FetcherOptions {
-  const { timeouts, maxBodyBytes, headers, from, acceptLanguage } = options;
-  const given = { timeouts, maxBodyBytes, headers, from, acceptLanguage };
+  const { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies } = options;
+  const given = { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies };
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return { userAgent, maxRedirects, ...present };
 }

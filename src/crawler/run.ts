@@ -33,20 +33,17 @@ export class Run {
   #pagesAtStart = 0;
   #queued = 0;
   #hosts: number | undefined;
-  readonly #finished: Promise<void>;
-  #finish!: () => void;
+  readonly #opened = promised<Session>();
+  readonly #finished = promised<void>();
 
   constructor(settings: Settings, user: UserHooks, channel: PageChannel | undefined) {
     this.#settings = settings;
     this.#user = user;
     this.channel = channel;
-    this.#finished = new Promise((resolve) => {
-      this.#finish = resolve;
-    });
   }
 
-  get session(): Session {
-    if (this.#session === undefined) throw new Error('The run has not begun');
+  /** What is open, once the store is. */
+  get openSession(): Session | undefined {
     return this.#session;
   }
 
@@ -61,12 +58,16 @@ export class Run {
     try {
       const session = await Session.open(settings);
       this.#session = session;
+      this.#opened.resolve(session);
       signal?.addEventListener('abort', onAbort, { once: true });
       if (signal?.aborted === true) this.#stopped = { now: true };
       return await this.#run(session, seeds);
+    } catch (thrown) {
+      this.#opened.reject(thrown);
+      throw thrown;
     } finally {
       signal?.removeEventListener('abort', onAbort);
-      this.#finish();
+      this.#finished.resolve();
     }
   }
 
@@ -99,11 +100,11 @@ export class Run {
     this.channel?.cancel();
     if (now) this.#abort.abort();
     void this.#engine?.stop();
-    if (wait) await this.#finished;
+    if (wait) await this.#finished.promise;
   }
 
   async add(urls: readonly URL[]): Promise<number> {
-    const { session } = this;
+    const session = await this.#opened.promise;
     const admitted = admitSeeds(urls, session.admission, 'added');
     const work = (): Promise<number> => this.#offer(session, admitted);
     return this.#engine === undefined ? work() : this.#engine.adding(work);
@@ -196,6 +197,10 @@ export class Run {
       maxPagesPerHost,
       maxCrawlDelayMs,
       signal: this.#abort.signal,
+      note:
+        store.durable === true
+          ? (url, reason, foundOn) => void frontier.note(url, { reason, foundOn }).catch((thrown) => this.#lose(thrown))
+          : undefined,
       checkpoint: store.durable === true ? () => session.statsEntry(clock.now(), STATS_COMMIT_MS) : undefined,
     };
   }
@@ -207,7 +212,8 @@ export class Run {
     if (session.robots !== undefined) return;
     // Nobody will read robots.txt and find sitemaps there, so the usual place is all there is to try.
     const origins = new Set(admitted.requests.map((request) => new URL(request.url).origin));
-    await session.frontier.offer([...origins].flatMap((origin) => this.#sitemapRequests(session, origin, [])));
+    const sitemaps = [...origins].flatMap((origin) => this.#sitemapRequests(session, origin, []));
+    session.stats.offered(await session.frontier.offer(sitemaps));
   }
 
   /** The sitemaps to read for an origin whose robots.txt names these. */
@@ -222,7 +228,7 @@ export class Run {
 
   #tellRefused(session: Session, { refused }: AdmittedSeeds): void {
     for (const refusal of refused)
-      refuse({ events: this.#user, stats: session.stats }, refusal.url, refusal, undefined);
+      refuse({ events: this.#user, stats: session.stats, note: undefined }, refusal.url, refusal, undefined);
   }
 
   async #offer(session: Session, admitted: AdmittedSeeds): Promise<number> {
@@ -283,6 +289,24 @@ export class Run {
   #snapshot(session: Session, queued: number): CrawlStats {
     return session.stats.snapshot({ queued, inFlight: this.#engine?.inFlight ?? 0, hosts: this.#hosts });
   }
+}
+
+interface Promised<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A promise to be settled from outside; one that nobody waits for may be rejected without harm. */
+function promised<T>(): Promised<T> {
+  let resolve!: (value: T) => void;
+  let reject!: (reason: unknown) => void;
+  const promise = new Promise<T>((fulfil, refuse) => {
+    resolve = fulfil;
+    reject = refuse;
+  });
+  promise.catch(() => {});
+  return { promise, resolve, reject };
 }
 
 function guardedAccept(accept: Settings['accept'], user: UserHooks): VisitContext['accept'] {

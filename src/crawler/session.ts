@@ -99,11 +99,16 @@ export class Session {
   }
 
   async #restore(): Promise<void> {
-    const seeds = decode(await this.store.getMeta(SEEDS));
-    if (Array.isArray(seeds)) this.#takeSeeds(seeds.map((origin) => new URL(String(origin))));
+    this.#takeSeeds(await readSeedOrigins(this.store));
     const stats = decode(await this.store.getMeta(STATS));
     if (stats !== undefined) this.stats.restore(stats);
   }
+}
+
+/** Origins of the seeds of a crawl, as its store has them. */
+export async function readSeedOrigins(store: CrawlStore): Promise<URL[]> {
+  const seeds = decode(await store.getMeta(SEEDS));
+  return Array.isArray(seeds) ? seeds.map((origin) => new URL(String(origin))) : [];
 }
 
 function encode(value: unknown): Uint8Array {

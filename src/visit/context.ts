@@ -6,7 +6,16 @@ import type { LinkExtractor } from '../link-extractor/index.ts';
 import type { Clock } from '../ports.ts';
 import type { RobotsCache } from '../robots-cache.ts';
 import type { StatsCollector } from '../stats.ts';
-import type { Acceptance, CrawlerEvents, CrawlRequest, Link, LinkContext, Page, ResponseHead } from '../types.ts';
+import type {
+  Acceptance,
+  CrawlerEvents,
+  CrawlRequest,
+  Link,
+  LinkContext,
+  Page,
+  ResponseHead,
+  SkipReason,
+} from '../types.ts';
 import type { ContentSeen } from './content-seen.ts';
 import type { UnreachableHosts } from './unreachable-hosts.ts';
 
@@ -36,6 +45,8 @@ export interface VisitContext {
   readonly maxCrawlDelayMs: number;
   /** Aborts what is in flight, when the crawl is stopped at once. */
   readonly signal: AbortSignal;
+  /** Keeps why a URL was refused, for `explain`; absent where nothing is kept. */
+  readonly note: ((url: string, reason: SkipReason, foundOn: string | undefined) => void) | undefined;
   /** What is to be written with the next commit besides its own: statistics, at most a few times a second. */
   readonly checkpoint?: (() => readonly [name: string, value: Uint8Array] | undefined) | undefined;
 }

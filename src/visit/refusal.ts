@@ -4,12 +4,13 @@ import type { VisitContext } from './context.ts';
 
 /** A URL that does not get in: counted, told as `skip`, and as an `error` where a filter failed over it. */
 export function refuse(
-  { events, stats }: Pick<VisitContext, 'events' | 'stats'>,
+  { events, stats, note }: Pick<VisitContext, 'events' | 'stats' | 'note'>,
   url: string,
   { reason, error }: { readonly reason: SkipReason; readonly error?: unknown },
   from: string | undefined,
 ): undefined {
   stats.skipped(reason);
+  note?.(url, reason, from);
   if (error !== undefined)
     events.emit('error', toCrawlError(error, 'CRAWL_FILTER_FAILED', 'A URL filter failed', { url }), url);
   if (events.wants('skip')) events.emit('skip', url, reason, from);

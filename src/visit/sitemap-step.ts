@@ -25,8 +25,10 @@ export async function readSitemap(
   const outlinks: CrawlRequest[] = [];
   const links: Link[] = [];
   for (const { url, kind } of found.links) {
-    const context_ = { depth: 0, referrer: request.url, source: 'sitemap' };
-    const admitted = context.admission.admit({ url, kind, ...context_, level: kind === 'sitemap' ? 1 : 0 }, context_);
+    const isSitemap = kind === 'sitemap';
+    // What a sitemap lists is as good as a seed; sitemaps themselves count the indexes above them.
+    const about = { depth: isSitemap ? request.depth + 1 : 0, referrer: request.url, source: 'sitemap' };
+    const admitted = context.admission.admit({ url, kind, ...about, level: isSitemap ? 1 : 0 }, about);
     if (admitted.request === undefined) {
       refuse(context, url, admitted, request.url);
       continue;
