@@ -3,6 +3,8 @@ import type { CrawlRequest, LinkContext, SkipReason } from './types.ts';
 import { resolveUrl } from './url.ts';
 import { type FilterResult, safeCheck, UrlFilter } from './url-filter.ts';
 
+/** Indexes above a sitemap. The protocol knows one; a site that nests them without end has none to speak of. */
+const MAX_SITEMAP_DEPTH = 3;
 /** Origins whose place in the scope is remembered. */
 const MOST_ORIGINS = 10_000;
 const ADMITTED: FilterResult = { reason: undefined };
@@ -63,7 +65,8 @@ export class Admission {
   /** As {@link admit}, for a URL as `resolveUrl` gives it, as those of links are. */
   admitResolved(url: string, init: Omit<RequestInit, 'url'>, context: LinkContext): Admitted {
     if (url.length > this.#rules.maxUrlLength) return { reason: 'url-too-long' };
-    if ((init.depth ?? 0) > this.#rules.maxDepth) return { reason: 'depth' };
+    if ((init.depth ?? 0) > (init.kind === 'sitemap' ? MAX_SITEMAP_DEPTH : this.#rules.maxDepth))
+      return { reason: 'depth' };
     const inScope = this.#inScope(url, context);
     if (inScope.reason !== undefined) return refused(inScope);
     if (this.#rules.filter !== undefined) {

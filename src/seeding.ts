@@ -60,7 +60,11 @@ const SITEMAP_LEVEL = 6;
 /** Sitemap files as requests, and those that scope or filter refuse. Never throws. */
 export function admitSitemaps(urls: readonly string[], admission: Admission): AdmittedSeeds {
   const context = { depth: 0, source: 'sitemap' };
-  return sort(urls, (url) => admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, ...context }, context));
+  return sort(urls, (url) => {
+    // Some files of rules name themselves, and they have just been read.
+    if (URL.canParse(url) && new URL(url).pathname === '/robots.txt') return { reason: 'seen' };
+    return admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, ...context }, context);
+  });
 }
 
 function sort(urls: readonly string[], admit: (url: string) => Admitted): AdmittedSeeds {
