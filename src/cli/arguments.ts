@@ -27,6 +27,7 @@ export interface Arguments {
   readonly maxBody?: number;
   readonly header?: Readonly<Record<string, string>>;
   readonly network?: 'public' | 'seeds' | 'any';
+  readonly state?: string;
   readonly output?: string;
   readonly save?: string;
   readonly log?: string;
@@ -124,6 +125,7 @@ function describe(output: Output): Command {
     )
     .option('--no-robots', 'do not ask for robots rules (for sites of your own)')
     .optionsGroup('What to keep:')
+    .option('--state <directory>', 'the crawl itself: run the same command again to go on, after whatever ended it')
     .option('-o, --output <file>', 'one JSON object per page, to a file or to standard output (-)')
     .option('--save <directory>', 'the pages themselves, as files')
     .option('--log <file>', 'what happens, as lines; - for standard output')

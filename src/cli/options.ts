@@ -9,6 +9,7 @@ export function crawlerOptions(given: Arguments): CrawlerOptions {
   const sinks: Sink[] = given.save === undefined ? [] : [new FileSink({ directory: given.save })];
   return defined({
     userAgent: given.userAgent ?? userAgentOf(given.contact),
+    store: given.state,
     scope: given.scope,
     filter,
     maxDepth: given.depth,
