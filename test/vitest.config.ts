@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    globalSetup: ['test/helpers/build.ts'],
+    setupFiles: ['test/helpers/unhandled-rejections.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
