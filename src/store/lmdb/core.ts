@@ -198,8 +198,8 @@ export class Core {
     const lent = this.#leases.get(lease.fence);
     if (lent === undefined) return now + 1;
     const { host } = lent;
-    if (lent.address?.name === name && host.address === lent.address) return 0;
     const address = this.#schedule.move(host, name);
+    if (lent.address === address) return 0;
     this.#releaseAddress(lent, 0);
     this.changes++;
     if (address.holder !== undefined && address.holder !== host) return Math.max(address.nextAt, now + 1);

@@ -24,6 +24,7 @@ interface Waiter {
 export class GroupCommit {
   readonly #parts: CommitParts;
   #timer: NodeJS.Timeout | undefined;
+  #commitAt = 0;
   #soon: NodeJS.Immediate | undefined;
   #waiters: Waiter[] = [];
   #checkpointTimer: NodeJS.Timeout | undefined;
@@ -39,19 +40,23 @@ export class GroupCommit {
     this.#parts.environment.begin();
   }
 
-  /** After a call has written; with `isUrgent` it does not wait for others. */
-  written(isUrgent: boolean): void {
+  /** After a call has written. */
+  written(): void {
     const { core, commitEveryMs } = this.#parts;
     if (core.changes === 0) return;
-    if (core.changes >= MAX_CHANGES) this.commit();
-    else if (isUrgent) this.#commitSoon();
-    else this.#timer ??= setTimeout(() => this.commit(), commitEveryMs);
+    if (this.#timer === undefined) {
+      this.#timer = setTimeout(() => this.commit(), commitEveryMs);
+      this.#commitAt = performance.now() + commitEveryMs;
+    } else if (core.changes >= MAX_CHANGES || performance.now() >= this.#commitAt) {
+      // Timers don't run while one call follows another without a pause.
+      this.commit();
+    }
   }
 
   /** Resolves when all that was written so far is committed: at the end of this turn of the event loop. */
   committed(): Promise<void> {
     if (!this.#parts.environment.isWriting) return Promise.resolve();
-    this.#commitSoon();
+    this.#soon ??= setImmediate(() => this.commit());
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
 
@@ -96,10 +101,6 @@ export class GroupCommit {
     this.#isClosed = true;
     this.giveUp();
     await this.#checkpoint?.catch(() => undefined);
-  }
-
-  #commitSoon(): void {
-    this.#soon ??= setImmediate(() => this.commit());
   }
 
   #clearTimers(): void {

@@ -45,10 +45,10 @@ export const LMDB_STORE_DEFAULTS: Readonly<
  * Waiting URLs, idle hosts and all that is known of URLs are on disk only; memory holds what is being worked on. The
  * seen test compares whole URLs. Calls take effect at once and are committed many at a time:
  *
- * - A process that is killed loses what it wrote since the last commit, `commitEveryMs` at most. URLs leased since then
- *   are queued again, and pages settled since then are delivered again. A settlement that makes a host wait longer
- *   than before is committed at once. When the store is opened after a crash, no host is leased before its gap has
- *   passed since then, because it may have been asked until the end.
+ * - `offer`, `setHost`, and a settlement that makes a host wait longer than before resolve when they are committed.
+ * - A process that is killed loses what else it wrote since the last commit, `commitEveryMs` at most: URLs leased since
+ *   then are queued again, and pages settled since then are delivered again. When the store is opened after a crash, no
+ *   host is leased before its gap has passed since then, because it may have been asked until the end.
  * - A machine that loses power loses what was written since the last checkpoint, `checkpointEveryMs` or the last
  *   `flush`; the store is then as it was at that checkpoint.
  *
@@ -97,7 +97,7 @@ export class LmdbStore implements CrawlStore {
 
   async offer(batch: readonly CrawlRequest[], now: number, onKnown?: OnKnown): Promise<number> {
     mustBeRequests(batch);
-    const { fresh, known } = await this.#write((core) => core.offer(batch, now));
+    const { fresh, known } = await this.#write((core) => core.offer(batch, now), always);
     // Last, since it is foreign code: what it throws finds the batch queued.
     for (const index of known) onKnown?.(index);
     return fresh;
@@ -126,7 +126,7 @@ export class LmdbStore implements CrawlStore {
   }
 
   async setHost(host: string, patch: HostPatch): Promise<void> {
-    await this.#write((core) => core.setHost(host, patch));
+    await this.#write((core) => core.setHost(host, patch), always);
   }
 
   async getHost(host: string): Promise<HostState | undefined> {
@@ -213,7 +213,8 @@ export class LmdbStore implements CrawlStore {
     }
   }
 
-  async #write<T>(work: (core: Core) => T, isUrgent?: (result: T) => boolean): Promise<T> {
+  /** Resolves at once, or when it is committed: where `mustLast` says so of the result. */
+  async #write<T>(work: (core: Core) => T, mustLast?: (result: T) => boolean): Promise<T> {
     this.#mustBeOpen();
     const commits = this.#commits;
     if (commits === undefined) {
@@ -226,8 +227,8 @@ export class LmdbStore implements CrawlStore {
     } catch (thrown) {
       throw this.#fail(thrown);
     }
-    commits.written(isUrgent?.(result) === true);
-    if (this.#awaitsCommit) await this.#committed(commits);
+    commits.written();
+    if (this.#awaitsCommit || mustLast?.(result) === true) await this.#committed(commits);
     if (this.#failure !== undefined) throw this.#failure;
     return result;
   }
@@ -269,6 +270,10 @@ function checked(
     mapSize: options.mapSize === undefined ? undefined : integer('mapSize', options.mapSize, 0, 2 ** 20, 2 ** 46),
     readOnly: boolean('readOnly', options.readOnly, d.readOnly),
   };
+}
+
+function always(): boolean {
+  return true;
 }
 
 /** A mistake of the caller is told before anything is written. */

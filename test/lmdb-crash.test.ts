@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LmdbStore } from '../src/store/lmdb/index.ts';
+import { Random } from '../src/testing/random.ts';
+import { compile } from './helpers/compiled.ts';
+
+/** Kills in all; CRASHES=300 for a long run. */
+const CRASHES = Number(process.env.CRASHES ?? 30);
+const KILLS_PER_STORE = 6;
+const START_GAP_MS = 15;
+const COMMIT_EVERY_MS = 50;
+const MAX_URLS = 400;
+/** Clocks are read in whole milliseconds, before and after. */
+const ROUNDING_MS = 1;
+
+interface Line {
+  readonly kind: 'open' | 'offered' | 'asked' | 'answered' | 'settling' | 'settled' | 'closed';
+  readonly at: number;
+  readonly run: number;
+  readonly host: string;
+  readonly key: string;
+  readonly fence: number;
+  readonly keys: readonly string[];
+  readonly outcome: string;
+  readonly accepted: boolean;
+  readonly delayMs: number;
+  readonly nextAt: number;
+  readonly blockedUntil: number;
+  readonly stats: { readonly queued: number; readonly leased: number; readonly seen: number; readonly done: number };
+}
+
+const root = mkdtempSync(join(tmpdir(), 'lmdb-crash-'));
+const worker = new URL('helpers/lmdb-worker.mjs', import.meta.url).pathname;
+let built: ReturnType<typeof compile>;
+
+beforeAll(() => {
+  built = compile('lmdb-crash-dist');
+}, 120_000);
+
+afterAll(() => {
+  built.remove();
+  rmSync(root, { recursive: true, force: true });
+});
+
+function start(directory: string, journal: string, run: number): ChildProcess {
+  const args = [worker, built.dist, directory, journal, String(run), String(MAX_URLS), String(COMMIT_EVERY_MS)];
+  return spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+function ended(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code)));
+}
+
+function read(journal: string): Line[] {
+  if (!existsSync(journal)) return [];
+  const lines = readFileSync(journal, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
+/** Kills a run at a random moment, some of them while the store is being opened. */
+async function killOnce(directory: string, journal: string, run: number, random: Random): Promise<void> {
+  const child = start(directory, journal, run);
+  const exit = ended(child);
+  if (random.chance(0.8)) {
+    const begun = (): boolean => read(journal).some((line) => line.run === run && line.kind === 'open');
+    while (!begun() && child.exitCode === null) await sleep(2);
+    await sleep(random.below(300));
+  } else {
+    await sleep(random.below(250));
+  }
+  child.kill('SIGKILL');
+  await exit;
+}
+
+describe('a process that is killed at any moment', () => {
+  const stores = Math.ceil(CRASHES / KILLS_PER_STORE);
+  for (let n = 0; n < stores; n++) {
+    test(`loses no URL, keeps fences and clocks (store ${n + 1} of ${stores})`, { timeout: 120_000 }, async () => {
+      const directory = join(root, String(n));
+      const journal = join(root, `${n}.jsonl`);
+      const random = new Random(n + 1);
+      for (let kill = 0; kill < KILLS_PER_STORE; kill++) {
+        await killOnce(directory, journal, n * 1_000 + kill, random);
+        await checkKnown(directory, read(journal));
+      }
+      expect(await ended(start(directory, journal, n * 1_000 + 999))).toBe(0);
+      const lines = read(journal);
+      checkClocks(lines);
+      checkFences(lines);
+      checkDeliveries(lines);
+      const last = lines.at(-1);
+      expect(last?.kind).toBe('closed');
+      expect(last?.stats.queued).toBe(0);
+      expect(last?.stats.leased).toBe(0);
+      await checkEnds(directory, lines);
+    });
+  }
+});
+
+/** What was acknowledged as offered is there, looked at by another process while nobody has the store open. */
+async function checkKnown(directory: string, lines: readonly Line[]): Promise<void> {
+  const offered = lines.filter((line) => line.kind === 'offered').flatMap((line) => line.keys);
+  if (offered.length === 0) return;
+  const store = await LmdbStore.open(directory, { readOnly: true });
+  for (const key of offered) expect(await store.has(key), `${key} was lost`).toBe(true);
+  const { queued, leased, seen, done, failed, skipped, redirected } = await store.stats();
+  expect(queued + leased + done + failed + skipped + redirected).toBe(seen);
+  await store.close();
+}
+
+interface Clock {
+  run: number;
+  endedAt: number;
+  gapMs: number;
+  blockedUntil: number;
+  /** A settlement that was begun and not yet acknowledged. */
+  pending: Line | undefined;
+}
+
+/** No host is asked before its delay has passed since it was asked last, whichever process that was. */
+function checkClocks(lines: readonly Line[]): void {
+  const hosts = new Map<string, Clock>();
+  let asked = 0;
+  let overCrash = 0;
+  for (const line of lines) {
+    const clock = hosts.get(line.host);
+    if (line.kind === 'asked') {
+      asked++;
+      if (clock !== undefined && clock.run !== line.run) overCrash++;
+      if (clock !== undefined) checkAsked(clock, line);
+      const { gapMs = START_GAP_MS, blockedUntil = 0 } = clock ?? {};
+      hosts.set(line.host, { run: line.run, endedAt: line.at, gapMs, blockedUntil, pending: undefined });
+    }
+    if (clock === undefined) continue;
+    if (line.kind === 'answered') clock.endedAt = line.at;
+    if (line.kind === 'settling') clock.pending = line;
+    if (line.kind === 'settled' && clock.pending !== undefined) settle(clock, clock.pending);
+  }
+  expect(asked).toBeGreaterThan(100);
+  expect(overCrash).toBeGreaterThan(3);
+}
+
+function checkAsked(clock: Clock, line: Line): void {
+  // Who is leased again in the same run was settled; over a crash a settlement may have come through or not.
+  if (clock.pending !== undefined && clock.run === line.run) settle(clock, clock.pending);
+  const gapMs = clock.pending === undefined ? clock.gapMs : Math.min(clock.gapMs, gapOf(clock.pending));
+  const least = Math.max(clock.endedAt + gapMs, clock.blockedUntil) - ROUNDING_MS;
+  expect(line.at, `${line.host} was asked too early in run ${line.run}`).toBeGreaterThanOrEqual(least);
+}
+
+function settle(clock: Clock, line: Line): void {
+  clock.gapMs = gapOf(line);
+  clock.blockedUntil = Math.max(clock.blockedUntil, line.blockedUntil);
+  clock.pending = undefined;
+}
+
+function gapOf(line: Line): number {
+  return Math.max(START_GAP_MS, line.delayMs);
+}
+
+/** Fencing numbers grow, over crashes as well, and a lease that is held is settled once. */
+function checkFences(lines: readonly Line[]): void {
+  const asked = lines.filter((line) => line.kind === 'asked').map(({ fence }) => fence);
+  expect(asked).toEqual([...new Set(asked)].sort((a, b) => a - b));
+  const settled = lines.filter((line) => line.kind === 'settled');
+  expect(settled.every(({ accepted }) => accepted)).toBe(true);
+  expect(new Set(settled.map(({ fence }) => fence)).size).toBe(settled.length);
+}
+
+/** A URL comes to its end once, unless its settlement was among those that may be lost: the last before a kill. */
+function checkDeliveries(lines: readonly Line[]): void {
+  const lastOf = new Map<number, number>();
+  for (const { run, at, kind } of lines) if (kind === 'settled' || kind === 'offered') lastOf.set(run, at);
+  const ends = new Map<string, number>();
+  let again = 0;
+  for (const line of lines) {
+    if (line.kind !== 'settled' || (line.outcome !== 'done' && line.outcome !== 'failed')) continue;
+    const before = ends.get(line.key);
+    if (before !== undefined) again++;
+    expect(before, `${line.key} came again after a commit`).toBe(undefined);
+    const lost = (lastOf.get(line.run) ?? 0) - line.at <= COMMIT_EVERY_MS + ROUNDING_MS;
+    if (!lost) ends.set(line.key, line.at);
+  }
+  expect(again).toBe(0);
+}
+
+/** Whatever was found by a settlement that lasted, or offered, has come to its end. */
+async function checkEnds(directory: string, lines: readonly Line[]): Promise<void> {
+  const store = await LmdbStore.open(directory, { readOnly: true });
+  const { seen, done, failed } = await store.stats();
+  expect(done + failed).toBe(seen);
+  const settled = lines.filter(
+    (line) => line.kind === 'settled' && (line.outcome === 'done' || line.outcome === 'failed'),
+  );
+  expect(new Set(settled.map(({ key }) => key)).size).toBe(seen);
+  const found = new Set(lines.flatMap((line) => (line.kind === 'offered' ? line.keys : [])));
+  for (const { key } of settled) found.add(key);
+  for (const key of found) {
+    const record = await store.record(key);
+    expect(['done', 'failed'], `${key} is ${record?.state}`).toContain(record?.state);
+    expect(await store.getMeta(`page:${key}`)).not.toBe(undefined);
+  }
+  await store.close();
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
