@@ -267,6 +267,14 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** What cookies are kept in; the `CookieJar` of tough-cookie is one. */
+export interface CookieStore {
+  /** The value of the `Cookie` header for a URL; empty for none. */
+  getCookieString(url: string): Promise<string>;
+  /** @param cookie - The value of one `Set-Cookie` line, as the server sent it. A rejection means that it was no good. */
+  setCookie(cookie: string, url: string): Promise<unknown>;
+}
+
 /** What `RobotsCache` needs from HTTP: one GET without redirects, the body cut at `maxBytes`. */
 export interface RobotsSource {
   getOnce(

@@ -2,11 +2,12 @@ import { Readable } from 'node:stream';
 import { AddressGuard, checkUrl } from '../address-guard.ts';
 import { CrawlError, isCrawlError, toCrawlError } from '../errors.ts';
 import { parseContentType } from '../headers.ts';
-import type { TransportResponse } from '../ports.ts';
+import type { CookieStore, TransportResponse } from '../ports.ts';
 import type { Acceptance, RedirectHop, ResponseHead, Timings } from '../types.ts';
 import { Meter, readBody } from './body.ts';
 import { BodyStream } from './body-stream.ts';
 import { contentCodings } from './codings.ts';
+import { cookiesFor, takeCookies } from './cookies.ts';
 import type { Deadline } from './deadline.ts';
 import { discard } from './discard.ts';
 import { toFetchError } from './failure.ts';
@@ -88,14 +89,30 @@ export class Chain {
     if (this.#request.beforeHop !== undefined) await deadline.race(this.#ask(this.#request.beforeHop));
     deadline.throwIfAborted();
     const headers = this.#headers(url);
+    if (settings.cookies !== undefined) await this.#addCookies(settings.cookies, headers);
     const resend = this.#request.resend ?? this.#request.redirect !== 'manual';
     const hop = new Hop(url, headers, resend, { deadline, guard: this.#guard, settings });
     this.#sentAt = performance.now();
+    let response: TransportResponse;
     try {
-      return await transport.request(hop);
+      response = await transport.request(hop);
     } catch (error) {
       throw toFetchError(error, url.href, 'headers');
     }
+    if (settings.cookies !== undefined) await this.#takeCookies(settings.cookies, response);
+    return response;
+  }
+
+  async #addCookies(store: CookieStore, headers: Record<string, string>): Promise<void> {
+    const cookies = await this.#context.deadline.race(cookiesFor(store, this.#url.href));
+    if (cookies !== '') headers.cookie = headers.cookie === undefined ? cookies : `${headers.cookie}; ${cookies}`;
+  }
+
+  /** The body waits meanwhile. */
+  async #takeCookies(store: CookieStore, response: TransportResponse): Promise<void> {
+    const { headers } = response;
+    if (headers['set-cookie'] === undefined) return;
+    await this.#context.deadline.race(takeCookies(store, this.#url.href, headers));
   }
 
   #headers(url: URL): Record<string, string> {
@@ -124,7 +141,8 @@ export class Chain {
     next.hash = '';
     next.username = '';
     next.password = '';
-    checkChain(this.#hops, next.href, this.#context.settings.maxRedirects, this.#start.href);
+    const { cookies, maxRedirects } = this.#context.settings;
+    checkChain(this.#hops, next.href, { maxRedirects, mayRepeat: cookies !== undefined }, this.#start.href);
     this.#url = next;
   }
 

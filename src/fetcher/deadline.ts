@@ -91,12 +91,20 @@ export class Deadline {
     this.#onLate = undefined;
   }
 
-  /** The outcome of `work`, or a rejection when the wall is reached first. */
-  race<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.watch(reject);
-      work.then(resolve, reject);
-    });
+  /** The outcome of `work`, or a rejection when the wall is reached first. Who watched before goes on watching. */
+  async race<T>(work: Promise<T>): Promise<T> {
+    const before = this.#onAbort;
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        this.watch((reason) => {
+          before?.(reason);
+          reject(reason);
+        });
+        work.then(resolve, reject);
+      });
+    } finally {
+      this.#onAbort = before;
+    }
   }
 
   /** The fetch is over: nothing is left that could fire. */

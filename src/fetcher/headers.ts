@@ -99,7 +99,7 @@ function invalid(why: string): CrawlError {
 }
 
 /** Tab, printable ASCII and Latin-1: what Node lets pass. */
-function isFieldValue(value: string): boolean {
+export function isFieldValue(value: string): boolean {
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at);
     if ((code < 0x20 && code !== 0x09) || code === 0x7f || code > 0xff) return false;

@@ -2,8 +2,9 @@ import { AddressGuard, type NetworkPolicy } from '../address-guard.ts';
 import { DnsCache, type DnsLookup } from '../dns.ts';
 import { CrawlError } from '../errors.ts';
 import { integer, number, onlyKnown, show } from '../options.ts';
-import type { Transport } from '../ports.ts';
+import type { CookieStore, Transport } from '../ports.ts';
 import { checkUserAgent } from '../user-agent.ts';
+import { CookieJars } from './cookies.ts';
 import { checkHeaders, type HeaderSettings, type HeadersOption } from './headers.ts';
 
 /** Limits of one fetch, in milliseconds. */
@@ -57,6 +58,12 @@ export interface FetcherOptions {
   readonly from?: string | undefined;
   /** `Accept-Language`. @defaultValue none */
   readonly acceptLanguage?: string | undefined;
+  /**
+   * Whether cookies are kept and sent back: in a jar of the fetcher's own, which holds at most 50 for each of 1000 sites
+   * and keeps them apart by the Public Suffix List, or in one of the user's. What they hold goes behind a `cookie` header
+   * that was set otherwise; no more than 7.5 KiB are sent. @defaultValue `false`
+   */
+  readonly cookies?: boolean | CookieStore | undefined;
   /** Sends the requests: by got, or a transport of your own, which is not closed with the fetcher. @defaultValue `'got'` */
   readonly transport?: 'got' | Transport | undefined;
 }
@@ -70,6 +77,7 @@ export const FETCHER_DEFAULTS: Readonly<{
   maxHeaderFields: number;
   maxDecompressionRatio: number;
   network: NetworkPolicy;
+  cookies: boolean;
   transport: 'got';
 }> = {
   timeouts: { connect: 10_000, headers: 30_000, page: 120_000 },
@@ -79,6 +87,7 @@ export const FETCHER_DEFAULTS: Readonly<{
   maxHeaderFields: 100,
   maxDecompressionRatio: 100,
   network: 'seeds',
+  cookies: false,
   transport: 'got',
 };
 
@@ -97,6 +106,7 @@ export interface FetcherSettings extends HeaderSettings {
   readonly maxDecompressionRatio: number;
   readonly network: NetworkPolicy | AddressGuard;
   readonly dns: DnsCache;
+  readonly cookies: CookieStore | undefined;
   readonly transport: 'got' | Transport;
 }
 
@@ -127,6 +137,7 @@ export function fetcherSettings(options: FetcherOptions): FetcherSettings {
     maxDecompressionRatio: number('maxDecompressionRatio', options.maxDecompressionRatio, maxDecompressionRatio, 1),
     network,
     dns: dnsLookup instanceof DnsCache ? dnsLookup : new DnsCache({ lookup: dnsLookup }),
+    cookies: cookieStore(options.cookies),
     transport,
   };
 }
@@ -151,6 +162,17 @@ function bodySizes(given: number | Partial<BodySizes> | undefined): BodySizes {
     html: integer('maxBodyBytes.html', given.html, defaults.html),
     other: integer('maxBodyBytes.other', given.other, defaults.other),
   };
+}
+
+function cookieStore(given: boolean | CookieStore | undefined): CookieStore | undefined {
+  const store: unknown = given === undefined ? FETCHER_DEFAULTS.cookies : given;
+  if (typeof store === 'boolean') return store ? new CookieJars() : undefined;
+  const { getCookieString, setCookie } = (store ?? {}) as Partial<Record<keyof CookieStore, unknown>>;
+  if (typeof getCookieString === 'function' && typeof setCookie === 'function') return store as CookieStore;
+  throw new CrawlError(
+    'CRAWL_OPTION_INVALID',
+    `Option "cookies" takes true, false or a CookieStore, not ${show(store)}.`,
+  );
 }
 
 function headerText(name: string, value: unknown): string | undefined {

@@ -46,14 +46,20 @@ function escapeBytes(location: string): string {
 
 /**
  * Refuses a hop that comes too late in the chain, or back to where the chain has been: with the same request the answer
- * would be the same.
+ * would be the same. With cookies it may be another request.
  * @throws {@link CrawlError} `CRAWL_TOO_MANY_REDIRECTS`
  */
-export function checkChain(hops: readonly RedirectHop[], next: string, maxRedirects: number, url: string): void {
+export function checkChain(
+  hops: readonly RedirectHop[],
+  next: string,
+  limits: { readonly maxRedirects: number; readonly mayRepeat: boolean },
+  url: string,
+): void {
+  const { maxRedirects, mayRepeat } = limits;
   if (hops.length > maxRedirects) {
     throw new CrawlError('CRAWL_TOO_MANY_REDIRECTS', `Redirected more than ${maxRedirects} times: ${url}`, { url });
   }
-  if (hops.some((hop) => hop.url === next)) {
+  if (!mayRepeat && hops.some((hop) => hop.url === next)) {
     throw new CrawlError('CRAWL_TOO_MANY_REDIRECTS', `Redirected in a circle, back to ${next}: ${url}`, { url });
   }
 }
