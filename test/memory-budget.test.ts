@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dist, { recursive: true, force: true }));
 
 /** Memory is measured in a process of its own, in which nothing else has run. */
-function measure(what: string, ...options: string[]): Record<string, number> {
+function measure(what: string, ...options: string[]): Record<'rssPerUrl' | 'bytesPerUrl' | 'grownMiB', number> {
   const script = `${root}test/bench/memory.mjs`;
   const args = ['--expose-gc', script, what, '--json', '--dist', dist, ...options];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
