@@ -113,6 +113,11 @@ export class FetchedPage implements Page {
     return this.#links;
   }
 
+  /** Links that the extractor left out because the page has too many. */
+  get linksLeftOut(): number {
+    return this.#scan().capped;
+  }
+
   get directives(): RobotsDirectives {
     this.#directives ??= applyDirectives({ meta: this.#scan().metas, headers: this.headers }, this.#userAgent);
     return this.#directives;

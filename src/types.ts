@@ -79,6 +79,7 @@ export type SkipReason =
   | 'nofollow'
   | 'depth'
   | 'host-limit'
+  | 'host-unreachable'
   | 'not-accepted'
   | 'should-visit'
   | 'filter-failed'

@@ -1,3 +1,4 @@
+import type { FetchedPage } from '../page.ts';
 import type { Lease } from '../ports.ts';
 import { toLevel } from '../request.ts';
 import type { CrawlRequest, Link, Page } from '../types.ts';
@@ -13,8 +14,18 @@ export interface Outlinks {
 const NONE: Outlinks = { requests: [], links: [] };
 
 /** The links of a page that get in; every other leaves with a reason. */
-export async function outlinks(context: VisitContext, lease: Lease, page: Page, follow: boolean): Promise<Outlinks> {
+export async function outlinks(
+  context: VisitContext,
+  lease: Lease,
+  page: FetchedPage,
+  follow: boolean,
+): Promise<Outlinks> {
   if (!follow) return NONE;
+  // They can't be told one by one, since that would be to make them after all.
+  if (page.linksLeftOut > 0) {
+    context.stats.skipped('links-per-page', page.linksLeftOut);
+    context.events.emit('skip', page.finalUrl, 'links-per-page', page.finalUrl);
+  }
   const requests: CrawlRequest[] = [];
   const links: Link[] = [];
   const from = page.finalUrl;
