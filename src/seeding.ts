@@ -28,12 +28,17 @@ function readSeed(seed: unknown): URL {
   const resolved = typeof text === 'string' ? resolveUrl(text) : null;
   if (resolved !== null) return new URL(resolved);
   const hint =
-    typeof text === 'string' && resolveUrl(`https://${text}`) !== null && !/^[a-z][a-z0-9+.-]*:/i.test(text.trim())
+    typeof text === 'string' && looksLikeHost(text.trim()) && resolveUrl(`https://${text.trim()}`) !== null
       ? ` Did you mean "https://${text.trim()}"?`
       : ' A crawl starts at absolute http: or https: URLs.';
   throw new CrawlError('CRAWL_URL_INVALID', `${show(seed)} can't be crawled.${hint}`, {
     url: typeof text === 'string' ? text : undefined,
   });
+}
+
+/** Begins like the name of a host, not like a path or with another scheme. */
+function looksLikeHost(text: string): boolean {
+  return /^[\p{L}\p{N}[]/u.test(text) && !/^[a-z][a-z0-9+.-]*:/i.test(text);
 }
 
 /** Seeds let in, and those refused with the reason. */

@@ -1,7 +1,8 @@
 import type { NetworkPolicy } from '../address-guard.ts';
 import type { DnsLookup } from '../dns.ts';
-import { CrawlError } from '../errors.ts';
+import { CrawlError, describeThrown } from '../errors.ts';
 import { FETCHER_DEFAULTS, type FetcherOptions, type Timeouts } from '../fetcher/index.ts';
+import { fetcherSettings } from '../fetcher/options.ts';
 import { LinkExtractor, type LinkProfile } from '../link-extractor/index.ts';
 import { boolean, integer, number, oneOf, onlyKnown, show } from '../options.ts';
 import { POLITENESS_DEFAULTS, type PolitenessOptions } from '../politeness.ts';
@@ -250,7 +251,7 @@ export function readOptions(options: CrawlerOptions): Settings {
     maxRedirects,
     keepsCookies: (options.cookies ?? d.cookies) !== false,
     network: options.network ?? d.network,
-    dnsLookup: options.dnsLookup,
+    dnsLookup: callable('dnsLookup', options.dnsLookup, undefined),
     fetcher: readFetcherOptions(options, userAgent, maxRedirects),
     extractor: readExtractor(options.extract),
     accept: callable('accept', options.accept, acceptPages),
@@ -261,7 +262,7 @@ export function readOptions(options: CrawlerOptions): Settings {
     statsEveryMs: number('statsEveryMs', options.statsEveryMs, d.statsEveryMs, 1),
     maxUrlLength: integer('maxUrlLength', options.maxUrlLength, d.maxUrlLength, 16),
     maxCrawlDelayMs,
-    clock: options.clock ?? systemClock,
+    clock: readClock(options.clock),
   };
 }
 
@@ -269,7 +270,16 @@ function readFetcherOptions(options: CrawlerOptions, userAgent: string, maxRedir
   const { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies } = options;
   const given = { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies };
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return { userAgent, maxRedirects, ...present };
+  const fetcher: FetcherOptions = { userAgent, maxRedirects, ...present };
+  // The fetcher is made when a crawl begins; what is wrong with its options is to be known now.
+  fetcherSettings({ ...fetcher, network: options.network });
+  return fetcher;
+}
+
+function readClock(clock: unknown): Clock {
+  if (clock === undefined) return systemClock;
+  if (typeof (clock as Partial<Clock> | null)?.now === 'function') return clock as Clock;
+  throw invalid('clock', 'an object with now()', clock);
 }
 
 function readScope(scope: CrawlerOptions['scope']): Settings['scope'] {
@@ -293,7 +303,12 @@ function readExtractor(extract: CrawlerOptions['extract']): LinkExtractor {
   if (extract instanceof LinkExtractor) return extract;
   if (extract !== undefined && typeof extract !== 'string')
     throw invalid('extract', 'a profile or a LinkExtractor', extract);
-  return new LinkExtractor({ profile: extract ?? CRAWLER_DEFAULTS.extract });
+  try {
+    return new LinkExtractor({ profile: extract ?? CRAWLER_DEFAULTS.extract });
+  } catch (thrown) {
+    // It calls the option by the name that it has there.
+    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "extract": ${describeThrown(thrown)}`, { cause: thrown });
+  }
 }
 
 function readRobots(robots: RobotsChoices | undefined): Required<RobotsChoices> {
@@ -331,7 +346,7 @@ function instance<T>(name: string, value: unknown, type: abstract new () => T, w
   throw invalid(name, what, value);
 }
 
-function callable<T>(name: string, value: T | undefined, fallback: T): T {
+function callable<T, F extends T | undefined>(name: string, value: T | undefined, fallback: F): T | F {
   if (value === undefined) return fallback;
   if (typeof value === 'function') return value;
   throw invalid(name, 'a function', value);
