@@ -140,7 +140,7 @@ function describe(output: Output): Command {
 }
 
 const EPILOGUE = `
-Exit codes: 0 done, 1 nothing could be crawled, 2 wrong usage.
+Exit codes: 0 done, 1 nothing could be crawled or saved, 2 wrong usage.
 Ctrl-C once finishes what is in flight; twice stops at once.
 
 Examples:

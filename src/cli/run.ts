@@ -84,19 +84,29 @@ async function crawl(
   }
 }
 
-/** The first errors, for the last word: a crawl that got nothing must say why. */
-function collectErrors(crawler: Crawler): string[] {
-  const errors: string[] = [];
+/** The first errors, for the last word: a crawl that got nothing, or could not keep what it got, must say why. */
+interface FirstErrors {
+  readonly all: string[];
+  unsaved: string | undefined;
+}
+
+function collectErrors(crawler: Crawler): FirstErrors {
+  const errors: FirstErrors = { all: [], unsaved: undefined };
   crawler.on('error', (error) => {
-    if (errors.length < 5) errors.push(`${error.code}: ${error.message}`);
+    if (errors.all.length < 5) errors.all.push(`${error.code}: ${error.message}`);
+    if (error.code === 'CRAWL_SINK_FAILED') errors.unsaved ??= error.message;
   });
   return errors;
 }
 
-function exitCode(stats: CrawlStats, errors: readonly string[], given: Arguments, output: Output): number {
+function exitCode(stats: CrawlStats, errors: FirstErrors, given: Arguments, output: Output): number {
+  if (errors.unsaved !== undefined) {
+    output.err(`error: ${stats.errorCodes.CRAWL_SINK_FAILED} pages could not be saved\n  ${errors.unsaved}\n`);
+    return EXIT_CODES.nothing;
+  }
   if (stats.pages > 0) return EXIT_CODES.done;
   const skips = Object.entries(stats.skips).map(([reason, count]) => `${count} ${reason}`);
-  const why = [...errors, ...(skips.length > 0 ? [`skipped: ${skips.join(', ')}`] : [])];
+  const why = [...errors.all, ...(skips.length > 0 ? [`skipped: ${skips.join(', ')}`] : [])];
   output.err(
     `error: nothing could be crawled from ${given.urls.join(' ')}\n${why.map((line) => `  ${line}\n`).join('')}`,
   );

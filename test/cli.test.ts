@@ -1,0 +1,234 @@
+// The command as its users run it: a process, its two outputs, its exit code, and Ctrl-C.
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cli, jsonLines } from './helpers/cli.ts';
+import { linkPage, pathOf } from './helpers/crawl.ts';
+import { type Answer, gate, html, rules, serve } from './helpers/pages.ts';
+import { startSite } from './helpers/site.ts';
+
+const root = new URL('..', import.meta.url).pathname;
+const CONTACT = ['--contact', 'owner@example.test'];
+const FAST = [...CONTACT, '--wait', '0', '--delay-factor', '0'];
+const three = { '/': linkPage(['/1', '/2'], 'home'), '/1': linkPage([], 'one'), '/2': linkPage([], 'two') };
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'polite-crawler-cli-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('Wrong usage ends with 2 and says what is wrong', () => {
+  test.each([
+    ['no URL', [...CONTACT], 'no URL given'],
+    ['no contact', ['https://example.test/'], '--contact you@example.org'],
+    ['a contact that is none', ['https://example.test/', '--contact', 'nobody'], 'a contact'],
+    ['a misspelt option', ['https://example.test/', '--contct', 'x'], 'Did you mean --contact?'],
+    ['another', ['https://example.test/', '--max-page', '3'], 'Did you mean --max-pages?'],
+    ['an option without its value', ['https://example.test/', '--depth'], '--depth'],
+    ['no number', ['https://example.test/', ...CONTACT, '--depth', 'deep'], 'whole number'],
+    ['a number out of range', ['https://example.test/', ...CONTACT, '--concurrency', '0'], 'concurrency'],
+    ['no choice', ['https://example.test/', ...CONTACT, '--scope', 'planet'], 'host, domain, any'],
+    ['no pattern', ['https://example.test/', ...CONTACT, '--include', '('], 'include'],
+    ['no header', ['https://example.test/', ...CONTACT, '--header', 'nonsense'], 'Name: value'],
+    ['a header that can’t be sent', ['https://example.test/', ...CONTACT, '--header', 'a b: c'], 'a b'],
+    ['no URL at all', ['not a url', ...CONTACT], 'not a url'],
+    ['a host for a URL', ['example.test', ...CONTACT], 'Did you mean "https://example.test"?'],
+    ['another scheme', ['ftp://example.test/', ...CONTACT], 'ftp://example.test/'],
+  ])('%s', async (_name, args, says) => {
+    const ran = await cli(...args);
+    expect(ran.err).toContain(says);
+    expect(ran.code).toBe(2);
+    expect(ran.out).toBe('');
+    expect(ran.err).not.toContain('    at ');
+  });
+});
+
+describe('Help', () => {
+  test('--help prints options, exit codes and examples, and ends with 0', async () => {
+    const ran = await cli('--help');
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    for (const part of ['--contact', '--max-pages', '--output', 'Exit codes: 0', 'Ctrl-C once', 'Examples:']) {
+      expect(ran.out).toContain(part);
+    }
+    expect(Math.max(...ran.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120);
+  });
+
+  test('--version prints the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+    expect(await cli('--version')).toMatchObject({ code: 0, err: '', out: `${version}\n` });
+  });
+});
+
+describe('A crawl', () => {
+  test('ends with 0 and tells a person what it came to, on standard error alone', async () => {
+    await using site = await serve(three);
+    const ran = await cli(site.url('/'), ...FAST);
+    expect(ran).toMatchObject({ code: 0, out: '' });
+    expect(ran.err).toMatch(/Pages\s*│\s*3\b/);
+    expect(ran.err).toMatch(/127\.0\.0\.1/);
+    expect(site.paths).toEqual(['/', '/1', '/2']);
+    expect(site.log[0]?.headers['user-agent']).toMatch(
+      /^polite-crawler\/\d+\.\d+\.\d+ \(\+mailto:owner@example\.test\)$/,
+    );
+  });
+
+  test('with --quiet says nothing', async () => {
+    await using site = await serve(three);
+    expect(await cli(site.url('/'), ...FAST, '--quiet')).toMatchObject({ code: 0, out: '', err: '' });
+  });
+
+  test.each(['-', 'pages.jsonl'])('with --output %s writes a JSON object per page', async (target) => {
+    await using site = await serve(three);
+    const file = target === '-' ? target : join(folder, target);
+    const ran = await cli(site.url('/'), ...FAST, '--output', file, '--quiet');
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    const lines = jsonLines(target === '-' ? ran.out : await readFile(file, 'utf8'));
+    expect(lines.map(({ url, title, status, depth }) => [pathOf(String(url)), title, status, depth])).toEqual([
+      ['/', 'home', 200, 0],
+      ['/1', 'one', 200, 1],
+      ['/2', 'two', 200, 1],
+    ]);
+    expect(lines[1]).toMatchObject({ referrer: site.url('/'), contentType: 'text/html', redirects: [] });
+    expect(lines[1]?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
+    if (target !== '-') expect(ran.out).toBe('');
+  });
+
+  test('with --save keeps the pages as files, and with --log and --stats-directory what happened', async () => {
+    await using site = await serve(three);
+    const [save, log, stats] = [join(folder, 'mirror'), join(folder, 'events.jsonl'), join(folder, 'stats')];
+    const ran = await cli(
+      ...[site.url('/'), ...FAST, '--quiet', '--save', save],
+      ...['--log', log, '--log-format', 'jsonl', '--stats-directory', stats],
+    );
+    expect(ran).toMatchObject({ code: 0, out: '', err: '' });
+    const saved = (await readdir(save, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const texts = await Promise.all(saved.map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')));
+    for (const page of Object.values(three)) expect(texts).toContain(page);
+    const events = jsonLines(await readFile(log, 'utf8')).map(({ event }) => event);
+    expect(events[0]).toBe('start');
+    expect(events.at(-1)).toBe('end');
+    expect(events.filter((event) => event === 'page')).toHaveLength(3);
+    expect(await readdir(stats)).not.toEqual([]);
+  });
+
+  test('keeps to limits, patterns, headers and robots rules given as options', async () => {
+    await using site = await serve({ ...three, '/robots.txt': rules('User-agent: *', 'Disallow: /1') });
+    await cli(
+      site.url('/'),
+      ...FAST,
+      '-q',
+      '--max-pages',
+      '1',
+      '-H',
+      'X-Test: yes',
+      '--user-agent',
+      'other/1 (a@b.test)',
+    );
+    expect(site.paths).toEqual(['/']);
+    expect(site.log.at(-1)?.headers).toMatchObject({ 'x-test': 'yes', 'user-agent': 'other/1 (a@b.test)' });
+    site.log.length = 0;
+    await cli(site.url('/'), ...FAST, '-q', '--exclude', '/2');
+    expect(site.paths).toEqual(['/']);
+    site.log.length = 0;
+    await cli(site.url('/'), ...FAST, '-q', '--no-robots', '--depth', '1');
+    expect(site.log.map(({ path }) => path)).toEqual(['/', '/1', '/2']);
+  });
+
+  test('waits between requests as it is told', async () => {
+    await using site = await serve(three);
+    await cli(site.url('/'), ...CONTACT, '-q', '--wait', '0.25', '--delay-factor', '0');
+    const gaps = site.log.slice(1).map((seen, i) => seen.at - site.log[i]!.endedAt!);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(247);
+  });
+
+  test('that gets nothing ends with 1 and says why', async () => {
+    const gone = await startSite(() => {});
+    await gone.close();
+    const unreachable = await cli(gone.url('/'), ...FAST, '--retries', '0');
+    expect(unreachable.code).toBe(1);
+    expect(unreachable.err).toContain('nothing could be crawled');
+    expect(unreachable.err).toContain('CRAWL_CONNECT_FAILED');
+
+    await using closed = await serve({ ...three, '/robots.txt': rules('User-agent: *', 'Disallow: /') });
+    const refused = await cli(closed.url('/'), ...FAST, '-q');
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('1 robots');
+
+    await using inside = await serve(three);
+    const guarded = await cli(inside.url('/'), ...FAST, '-q', '--network', 'public');
+    expect(guarded.code).toBe(1);
+    expect(guarded.err).toContain('CRAWL_ADDRESS_REFUSED');
+    expect(inside.log).toEqual([]);
+  });
+
+  test.each(['--output', '--save'])('whose %s can’t be written says so and does not end with 0', async (option) => {
+    await using site = await serve(three);
+    const ran = await cli(site.url('/'), ...FAST, '-q', option, '/dev/null/nowhere');
+    expect(ran.err).toContain('/dev/null/nowhere');
+    expect(ran.code).toBe(1);
+  });
+
+  test('goes on in its --state where it was left', async () => {
+    await using site = await serve(three);
+    const state = ['--state', join(folder, 'state')];
+    expect((await cli(site.url('/'), ...FAST, '-q', ...state, '--max-pages', '1')).code).toBe(0);
+    expect(site.paths).toEqual(['/']);
+    expect((await cli(site.url('/'), ...FAST, '-q', ...state)).code).toBe(0);
+    expect(site.paths).toEqual(['/', '/1', '/2']);
+  });
+});
+
+describe('Ctrl-C', () => {
+  /** A home page, then a page that waits, then others. */
+  async function slowSite() {
+    const release = gate();
+    const asked = gate();
+    const slow: Answer = (response) => {
+      asked.open();
+      void release.opened.then(() => html(response, linkPage([], 'slow')));
+    };
+    const site = await serve({ '/': linkPage(['/slow', '/1', '/2']), '/slow': slow, '/1': '1', '/2': '2' });
+    return { site, release, asked };
+  }
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'once (%s) finishes what is in flight, and begins nothing new',
+    async (signal) => {
+      const { site, release, asked } = await slowSite();
+      try {
+        const running = cli(site.url('/'), ...FAST, '--output', '-');
+        await asked.opened;
+        running.child.kill(signal);
+        await expect.poll(running.err).toContain('Ctrl-C again');
+        release.open();
+        const ran = await running;
+        expect(ran).toMatchObject({ code: 0, signal: null });
+        expect(jsonLines(ran.out).map(({ url }) => pathOf(String(url)))).toEqual(['/', '/slow']);
+        expect(site.paths).toEqual(['/', '/slow']);
+        expect(ran.err).toMatch(/Still queued\s*│\s*2\b/);
+      } finally {
+        await site.close();
+      }
+    },
+  );
+
+  test('twice stops at once, and what was written is whole', async () => {
+    const { site, asked } = await slowSite();
+    try {
+      const file = join(folder, 'interrupted.jsonl');
+      const running = cli(site.url('/'), ...FAST, '--output', file);
+      await asked.opened;
+      running.child.kill('SIGINT');
+      await expect.poll(running.err).toContain('Ctrl-C again');
+      running.child.kill('SIGINT');
+      const ran = await running;
+      expect(ran).toMatchObject({ code: 0, signal: null });
+      expect(jsonLines(await readFile(file, 'utf8')).map(({ url }) => pathOf(String(url)))).toEqual(['/']);
+      expect(ran.err).toMatch(/Still queued\s*│\s*3\b/);
+    } finally {
+      await site.close();
+    }
+  });
+});
