@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { CrawlError, isCrawlError } from '../errors.ts';
 import type { TransportResponse } from '../ports.ts';
@@ -45,6 +45,7 @@ export class Exchange {
   #phase: Phase = 'connect';
   #fresh = true;
   #stale = false;
+  #response: IncomingMessage | undefined;
   #lookedUpAt = 0;
   #connectedAt = 0;
   #readyAt = 0;
@@ -58,8 +59,8 @@ export class Exchange {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    hop.deadline.beginPhase(hop.connectTimeoutMs, () => destroy(lateError('connect', hop)));
-    hop.deadline.watch(destroy);
+    hop.deadline.beginPhase(hop.connectTimeoutMs, () => this.#giveUp(lateError('connect', hop)));
+    hop.deadline.watch((reason) => this.#giveUp(reason));
   }
 
   /** Whether it failed on a kept-alive connection that the server had given up. */
@@ -86,22 +87,20 @@ export class Exchange {
   /** Unasked, so nobody could make use of it; without this the socket would stay open for ever. */
   onUpgrade(socket: { destroy(): void }): void {
     socket.destroy();
-    this.#destroy(protocolError(this.#hop.url, 'the server changed to another protocol'));
+    this.#giveUp(protocolError(this.#hop.url, 'the server changed to another protocol'));
   }
 
-  onResponse(request: ClientRequest, response: IncomingMessage): void {
+  onResponse(response: IncomingMessage): void {
     const { deadline, url } = this.#hop;
     const { idle, maxHeaderFields } = this.#context;
     deadline.endPhase();
     this.#phase = 'body';
     const fields = response.rawHeaders.length / 2;
     if (fields > maxHeaderFields) {
-      this.#destroy(tooManyFields(url, fields, maxHeaderFields));
+      this.#giveUp(tooManyFields(url, fields, maxHeaderFields));
       return;
     }
-    request.on('error', (error) => {
-      if (!response.complete) response.destroy(error);
-    });
+    this.#response = response;
     deadline.watch((reason) => void response.destroy(reason));
     const headers = toHeaders(response.rawHeaders);
     const keepAlive = headers['keep-alive'];
@@ -115,8 +114,12 @@ export class Exchange {
     });
   }
 
-  /** What came in the way; after the head of the answer it is the body's to tell. */
+  /** What came in the way; after the head of the answer it is the body's to tell, unless that is complete. */
   failed(error: Error): void {
+    if (this.#response !== undefined) {
+      if (!this.#response.complete) this.#response.destroy(error);
+      return;
+    }
     this.#hop.deadline.endPhase();
     this.#stale = this.#phase === 'headers' && !this.#fresh && isLeftOver(error);
     this.#reject(toFetchError(error, this.#hop.url, this.#phase));
@@ -128,13 +131,20 @@ export class Exchange {
       if (socket.remoteAddress !== undefined) hop.checkAddress(socket.remoteAddress);
     } catch (error) {
       socket.destroy();
-      this.#destroy(error as Error);
+      this.#giveUp(error as Error);
       return;
     }
     this.#readyAt = performance.now();
     if (this.#phase !== 'connect') return;
     this.#phase = 'headers';
-    hop.deadline.beginPhase(hop.headersTimeoutMs, () => this.#destroy(lateError('headers', hop)));
+    hop.deadline.beginPhase(hop.headersTimeoutMs, () => this.#giveUp(lateError('headers', hop)));
+  }
+
+  /** Not every client tells why a request ended that was destroyed. */
+  #giveUp(error: Error): void {
+    this.#hop.deadline.endPhase();
+    this.#reject(toFetchError(error, this.#hop.url, this.#phase));
+    this.#destroy(error);
   }
 
   #timings(): TransportResponse['timings'] {

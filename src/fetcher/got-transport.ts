@@ -55,15 +55,17 @@ function send(client: Got, hop: Hop, context: ExchangeContext): Exchange {
   };
   const stream = client(hop.url, options as object) as unknown as Request;
   const exchange = new Exchange(hop, context, (error) => void stream.destroy(error));
-  stream.on('error', (error: Error) => exchange.failed(error));
+  const failed = (error: Error) => exchange.failed(error);
+  stream.on('error', failed);
   stream.once('socket', (socket: Socket) => exchange.onSocket(socket));
   stream.once('upgrade', (_response: IncomingMessage, socket: Socket) => exchange.onUpgrade(socket));
   stream.once('request', (request: ClientRequest) => {
     stream.once('response', (response: IncomingMessage) => {
       // got would read along, and throw away a complete body when something unexpected follows it.
       response.removeAllListeners('readable');
-      request.removeAllListeners('error');
-      exchange.onResponse(request, response);
+      request.removeAllListeners('error').on('error', failed);
+      stream.off('error', failed).on('error', () => {});
+      exchange.onResponse(response);
     });
   });
   return exchange;

@@ -5,11 +5,18 @@ import type { Headers } from '../types.ts';
 import { Chain, type HopTransport } from './chain.ts';
 import { Deadline } from './deadline.ts';
 import { GotTransport } from './got-transport.ts';
+import { LeanTransport } from './lean-transport.ts';
 import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
 import type { FetchRequest, FetchResult } from './types.ts';
 
 export type { HeadersOption } from './headers.ts';
-export { type BodySizes, FETCHER_DEFAULTS, type FetcherOptions, type Timeouts } from './options.ts';
+export {
+  type BodySizes,
+  FETCHER_DEFAULTS,
+  type FetcherOptions,
+  type Timeouts,
+  type TransportOption,
+} from './options.ts';
 export type { FetchRequest, FetchResult } from './types.ts';
 
 const REQUEST_FIELDS = ['url', 'headers', 'redirect', 'accept', 'maxBodyBytes', 'resend', 'referer', 'beforeHop'];
@@ -31,8 +38,7 @@ export class Fetcher implements RobotsSource {
    */
   constructor(options: FetcherOptions) {
     this.#settings = fetcherSettings(options);
-    const { transport } = this.#settings;
-    this.#transport = transport === 'got' ? new GotTransport(this.#settings) : transport;
+    this.#transport = transportOf(this.#settings);
   }
 
   /**
@@ -90,8 +96,14 @@ export class Fetcher implements RobotsSource {
   async close(): Promise<void> {
     this.#closed = true;
     for (const deadline of this.#running) deadline.abort(closedError(undefined));
-    if (this.#settings.transport === 'got') await this.#transport.close();
+    if (typeof this.#settings.transport === 'string') await this.#transport.close();
   }
+}
+
+function transportOf(settings: FetcherSettings): HopTransport {
+  const { transport } = settings;
+  if (typeof transport !== 'string') return transport;
+  return transport === 'got' ? new GotTransport(settings) : new LeanTransport(settings);
 }
 
 function checkRequest(request: FetchRequest): void {

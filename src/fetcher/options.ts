@@ -7,6 +7,9 @@ import { checkUserAgent } from '../user-agent.ts';
 import { CookieJars } from './cookies.ts';
 import { checkHeaders, type HeaderSettings, type HeadersOption } from './headers.ts';
 
+/** Who sends the requests of a fetcher. */
+export type TransportOption = 'got' | 'lean' | Transport;
+
 /** Limits of one fetch, in milliseconds. */
 export interface Timeouts {
   /** Until a connection stands: name, TCP and TLS. @defaultValue 10 000 */
@@ -64,8 +67,11 @@ export interface FetcherOptions {
    * that was set otherwise; no more than 7.5 KiB are sent. @defaultValue `false`
    */
   readonly cookies?: boolean | CookieStore | undefined;
-  /** Sends the requests: by got, or a transport of your own, which is not closed with the fetcher. @defaultValue `'got'` */
-  readonly transport?: 'got' | Transport | undefined;
+  /**
+   * Sends the requests: got, Node's own client with nothing in between (`'lean'`, which takes about half of the time), or
+   * a transport of your own, which is not closed with the fetcher. The first two behave the same. @defaultValue `'got'`
+   */
+  readonly transport?: TransportOption | undefined;
 }
 
 /** Every default of {@link FetcherOptions}, written once. */
@@ -107,7 +113,7 @@ export interface FetcherSettings extends HeaderSettings {
   readonly network: NetworkPolicy | AddressGuard;
   readonly dns: DnsCache;
   readonly cookies: CookieStore | undefined;
-  readonly transport: 'got' | Transport;
+  readonly transport: TransportOption;
 }
 
 /** @throws {@link CrawlError} `CRAWL_CONTACT_MISSING`, `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID` */
@@ -117,10 +123,10 @@ export function fetcherSettings(options: FetcherOptions): FetcherSettings {
   if (headers !== undefined && typeof headers !== 'function') checkHeaders(headers);
   // Says so now, not at the first fetch.
   if (!(network instanceof AddressGuard)) new AddressGuard(network);
-  if (transport !== 'got' && typeof transport?.request !== 'function') {
+  if (transport !== 'got' && transport !== 'lean' && typeof transport?.request !== 'function') {
     throw new CrawlError(
       'CRAWL_OPTION_INVALID',
-      `Option "transport" takes 'got' or a Transport, not ${show(transport)}.`,
+      `Option "transport" takes 'got', 'lean' or a Transport, not ${show(transport)}.`,
     );
   }
   const { maxRedirects, maxHeaderBytes, maxHeaderFields, maxDecompressionRatio } = FETCHER_DEFAULTS;

@@ -8,6 +8,14 @@ export function newFetcher(options: Partial<FetcherOptions> = {}): Fetcher & Asy
   return Object.assign(fetcher, { [Symbol.asyncDispose]: () => fetcher.close() });
 }
 
+/** What every test of fetching runs over. */
+export const TRANSPORTS = ['got', 'lean'] as const;
+
+/** {@link newFetcher} over one of {@link TRANSPORTS}, where the test names no other. */
+export function fetcherOver(transport: (typeof TRANSPORTS)[number]): typeof newFetcher {
+  return (options = {}) => newFetcher({ transport, ...options });
+}
+
 /** What a promise rejects with; fails where it does not reject. */
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   let value: unknown;
