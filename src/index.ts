@@ -9,7 +9,14 @@ export {
   type SitemapMode,
 } from './crawler/options.ts';
 export { robotsDirectives } from './directives.ts';
-export { DNS_DEFAULTS, DnsCache, type DnsLookup, type ResolvedAddress } from './dns.ts';
+export {
+  DNS_DEFAULTS,
+  DnsCache,
+  type DnsLookup,
+  type LookupAnswer,
+  type LookupCallback,
+  type ResolvedAddress,
+} from './dns.ts';
 export {
   CRAWL_ERROR_CODES,
   CrawlError,
@@ -37,8 +44,26 @@ export {
   type Offer,
   type Outcome,
 } from './frontier.ts';
-export { parseHttpDate, parseRetryAfter, productToken } from './headers.ts';
-export { LinkExtractor, type LinkExtractorOptions, type LinkProfile } from './link-extractor/index.ts';
+export {
+  type ContentType,
+  type HeaderLink,
+  parseContentType,
+  parseHttpDate,
+  parseLinkHeader,
+  parseRefresh,
+  parseRetryAfter,
+  productToken,
+  type Refresh,
+} from './headers.ts';
+export {
+  LINK_EXTRACTOR_DEFAULTS,
+  type LinkDocument,
+  LinkExtractor,
+  type LinkExtractorOptions,
+  type LinkProfile,
+  type NamedMeta,
+  type ScanResult,
+} from './link-extractor/index.ts';
 export { type Observation, POLITENESS_DEFAULTS, Politeness, type PolitenessOptions } from './politeness.ts';
 export * from './ports.ts';
 export { type CanonicalOptions, createRequest, LEVELS, type RequestInit } from './request.ts';
@@ -46,7 +71,16 @@ export { ROBOTS_CACHE_DEFAULTS, RobotsCache, type RobotsCacheOptions, type Robot
 export { type RobotsAgent, type RobotsMatch, type RobotsRecord, RobotsTxt } from './robots-txt.ts';
 export type { SeedInput } from './seeding.ts';
 export { FILE_SINK_DEFAULTS, FileSink, type FileSinkOptions } from './sink/files/index.ts';
-export { parseSitemap, type Sitemap, type SitemapEntry, type SitemapType } from './sitemap.ts';
+export {
+  type ChangeFrequency,
+  parseSitemap,
+  type Sitemap,
+  type SitemapAlternate,
+  type SitemapEntry,
+  type SitemapNews,
+  type SitemapType,
+  type SitemapVideo,
+} from './sitemap.ts';
 export { StatsCollector, type StatsCollectorOptions } from './stats.ts';
 export { MemoryStore, type MemoryStoreOptions } from './store/memory/index.ts';
 export { decodeText } from './text.ts';

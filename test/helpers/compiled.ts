@@ -5,8 +5,8 @@ const root = new URL('../..', import.meta.url).pathname;
 
 /** The sources as JavaScript, for tests that need a process of their own. */
 export function compile(name: string): { readonly dist: string; readonly remove: () => void } {
-  // Inside the package, so that the build finds its dependencies.
-  const dist = `${root}node_modules/.cache/${name}`;
+  // Inside the package, so that the build finds its dependencies; of this process alone.
+  const dist = `${root}node_modules/.cache/${name}-${process.pid}`;
   const options = ['--outDir', dist, '--composite', 'false', '--incremental', 'false', '--tsBuildInfoFile', 'null'];
   const declarations = ['--declaration', 'false', '--declarationMap', 'false', '--isolatedDeclarations', 'false'];
   try {

@@ -8,9 +8,10 @@ const { LmdbStore } = await import(`${dist}/store/lmdb/index.js`);
 const { createRequest } = await import(`${dist}/request.js`);
 const { Random } = await import(`${dist}/testing/random.js`);
 
-const START_GAP_MS = 15;
-const HOSTS = 10;
-const WORKERS = 8;
+// Longer than a process takes to start, so that a clock that was lost is seen.
+const START_GAP_MS = 400;
+const HOSTS = 60;
+const WORKERS = 16;
 const RULES = { connectionsPerHost: 1, pagesPerHost: Infinity, startGapMs: START_GAP_MS, shareAddress: false };
 const random = new Random(Number(seed));
 const file = openSync(journal, 'a');
@@ -27,7 +28,7 @@ let { seen } = await store.stats();
 function link() {
   const host = `h${random.below(HOSTS)}.test`;
   const fresh = seen < Number(maxUrls);
-  const path = fresh && random.chance(0.6) ? `${seed}-${random.below(1e9)}` : `common-${random.below(40)}`;
+  const path = fresh && random.chance(0.6) ? `${seed}-${random.below(1e9)}` : `common-${random.below(3)}`;
   return createRequest({
     url: `https://${host}/${path}`,
     level: random.below(3) - 1,
@@ -49,10 +50,10 @@ async function visit(lease) {
   log('asked', { host, key: lease.request.key, fence: lease.fence });
   await sleep(random.below(6));
   const endedAt = Date.now();
-  log('answered', { host });
-  const delayMs = random.pick([0, 0, 30, 60]);
-  const blockedUntil = random.chance(0.05) ? endedAt + 250 : 0;
-  const outcome = random.pick(['done', 'done', 'done', 'failed', 'deferred', 'retry']);
+  log('answered', { host, at: endedAt });
+  const delayMs = random.pick([0, 0, 0, 450, 600]);
+  const blockedUntil = random.chance(0.05) ? endedAt + 800 : 0;
+  const outcome = random.pick(['done', 'done', 'done', 'done', 'done', 'failed', 'deferred', 'retry']);
   const outlinks = links(random.below(4));
   const nextAt = endedAt + Math.max(START_GAP_MS, delayMs);
   const again = outcome === 'deferred' || outcome === 'retry';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 
 const root = new URL('../..', import.meta.url).pathname;
 const scratch = mkdtempSync(join(tmpdir(), 'polite-crawler-package-'));
-const run = (command, args, cwd) => execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+const run = (command, args, cwd) =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
 try {
   const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', scratch], root));
@@ -29,14 +30,24 @@ try {
     if (code !== 'CRAWL_CONTACT_MISSING') throw new Error('the constructor did not ask for a contact: ' + code);
     console.log('ok');
   `;
-  project('esm', 'module', 'main.mjs', program(`
+  project(
+    'esm',
+    'module',
+    'main.mjs',
+    program(`
     import { Crawler } from 'polite-crawler';
     import { storeContract } from 'polite-crawler/testing';
-  `));
-  project('cjs', 'commonjs', 'main.cjs', program(`
+  `),
+  );
+  project(
+    'cjs',
+    'commonjs',
+    'main.cjs',
+    program(`
     const { Crawler } = require('polite-crawler');
     const { storeContract } = require('polite-crawler/testing');
-  `));
+  `),
+  );
 
   function project(name, type, file, source) {
     const directory = join(scratch, name);
@@ -48,7 +59,10 @@ try {
     const help = run('npx', ['polite-crawler', '--help'], directory);
     expect(help.includes('--contact'), `${name}: the command is installed`);
     const version = run('npx', ['polite-crawler', '--version'], directory).trim();
-    expect(version === JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version, `${name}: it tells its version`);
+    expect(
+      version === JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
+      `${name}: it tells its version`,
+    );
     console.log(`${name}: installed and run`);
   }
 } finally {
