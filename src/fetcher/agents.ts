@@ -68,7 +68,9 @@ export class IdleSockets {
 
   /** Takes note of what a server says in `Keep-Alive` (RFC 2068, 19.7.1.1). */
   hint(socket: Socket, keepAlive: string | string[]): void {
-    const ms = hintMs(String(keepAlive));
+    const text = String(keepAlive);
+    if (lastHint.text !== text) lastHint = { text, ms: hintMs(text) };
+    const { ms } = lastHint;
     if (ms !== undefined) this.#hints.set(socket, ms);
   }
 
@@ -130,6 +132,9 @@ export class IdleSockets {
   }
 }
 
+/** Most servers say the same with every answer. */
+let lastHint: { readonly text: string; readonly ms: number | undefined } = { text: '', ms: undefined };
+
 /** Milliseconds of `timeout=` in a `Keep-Alive` header; `undefined` where it has none. */
 function hintMs(keepAlive: string): number | undefined {
   for (const part of keepAlive.split(',')) {
@@ -144,9 +149,13 @@ interface AgentInside {
   addRequest(request: http.ClientRequest, options: https.RequestOptions, ...more: unknown[]): void;
   keepSocketAlive(socket: Socket): boolean;
   reuseSocket(socket: Socket, request: http.ClientRequest): void;
-  getName(options: object): string;
+  getName(options: https.RequestOptions): string;
   readonly freeSockets: Record<string, Socket[] | undefined>;
-  readonly options: object;
+}
+
+/** All other options that Node makes a difference between connections by are the same for an agent's life. */
+function nameOf({ host, port }: https.RequestOptions): string {
+  return `${host}:${port}:`;
 }
 
 /** `keepSocketAlive` and `reuseSocket` are Node's documented way to have a say in what is kept. */
@@ -154,9 +163,9 @@ function keepWith<A extends http.Agent>(agent: A, idle: IdleSockets): A {
   const inside = agent as unknown as AgentInside;
   const addRequest = inside.addRequest.bind(agent);
   const reuse = inside.reuseSocket.bind(agent);
+  inside.getName = nameOf;
   inside.addRequest = (request, options, ...more) => {
-    const name = inside.getName({ ...options, ...inside.options });
-    const free = inside.freeSockets[name];
+    const free = inside.freeSockets[nameOf(options)];
     if (free !== undefined) idle.weed(free);
     addRequest(request, options, ...more);
   };

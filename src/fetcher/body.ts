@@ -171,9 +171,12 @@ function gather(source: Readable, most: number): Promise<Head> {
 /** Reads a stream to its end, or to where the meter cuts it. */
 function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () => number | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const onClose = () => reject(closedEarly());
+    let finished = false;
+    const onClose = () => {
+      if (!finished) reject(closedEarly());
+    };
     const finish = () => {
-      stream.off('close', onClose);
+      finished = true;
       resolve(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
     };
     const onData = (chunk: Buffer) => {

@@ -14,7 +14,7 @@ import { toFetchError } from './failure.ts';
 import { requestHeaders } from './headers.ts';
 import { Hop } from './hop.ts';
 import type { FetcherSettings } from './options.ts';
-import { checkChain, redirectOf } from './redirect.ts';
+import { checkChain, redirectOf, strip } from './redirect.ts';
 import type { FetchRequest, FetchResult } from './types.ts';
 
 /** Statuses whose answers have no body, whatever the server sends (RFC 9110, 15.3.5, 15.3.6 and 15.4.5). */
@@ -121,7 +121,7 @@ export class Chain {
       url,
       headers: this.#request.headers,
       referer: this.#request.referer,
-      sameOrigin: url.origin === this.#start.origin,
+      sameOrigin: url === this.#start || url.origin === this.#start.origin,
       named: this.#guard !== settings.network || this.#guard.isNamed(url.hostname),
     });
   }
@@ -138,9 +138,7 @@ export class Chain {
 
   #follow(status: number, next: URL): void {
     this.#hops.push({ url: this.#url.href, status });
-    next.hash = '';
-    next.username = '';
-    next.password = '';
+    strip(next);
     const { cookies, maxRedirects } = this.#context.settings;
     checkChain(this.#hops, next.href, { maxRedirects, mayRepeat: cookies !== undefined }, this.#start.href);
     this.#url = next;
@@ -202,22 +200,24 @@ export class Chain {
     const { timings, remoteAddress } = response;
     const now = performance.now();
     const times: Timings = { ...timings, download: now - this.#answeredAt, total: now - this.#sentAt };
-    return {
+    const result: { -readonly [name in keyof FetchResult]: FetchResult[name] } = {
       url: this.#start.href,
       finalUrl: this.#url.href,
       redirects: this.#hops,
       status: head.status,
       headers: head.headers,
       contentType: head.contentType,
-      body: NOTHING,
+      body: more.body ?? NOTHING,
       acceptance,
-      truncated: false,
-      bytes: 0,
-      mislabelled: false,
+      truncated: more.truncated ?? false,
+      bytes: more.bytes ?? 0,
+      mislabelled: more.mislabelled ?? false,
       timings: times,
       remoteAddress,
-      ...more,
     };
+    if (more.stream !== undefined) result.stream = more.stream;
+    if (more.location !== undefined) result.location = more.location;
+    return result;
   }
 
   #invalid(status: number, why: string): CrawlError {

@@ -3,41 +3,89 @@ import { CrawlError } from '../errors.ts';
 /** What a timer may be early by, against a finer clock. */
 const EARLY_MS = 1;
 
+/** Times of one fetch, in milliseconds. */
+export interface FetchTimes {
+  readonly pageMs: number;
+  /** How long the first phase may take, so that the timer need not be set twice. */
+  readonly firstPhaseMs: number;
+}
+
 /**
- * The wall a fetch ends at: its time is up, its caller gave up, or the fetcher was closed. One timer for all requests of
- * a chain, their phases and the body: it is set again only when something comes due earlier than it fires.
+ * The fetches that are running, and the one timer that watches over them: a timer for each phase of each fetch would
+ * cost more than anything else a fetch does besides sending and reading. It is set again only when something comes due
+ * before it fires.
  */
+export class Deadlines {
+  readonly #running = new Set<Deadline>();
+  readonly #watch: Watch = { dueAt: (at) => this.#dueAt(at), ended: (deadline) => this.#ended(deadline) };
+  #timer: NodeJS.Timeout | undefined;
+  #firesAt = Number.POSITIVE_INFINITY;
+
+  start(url: string, times: FetchTimes, outer: AbortSignal | undefined): Deadline {
+    const deadline = new Deadline(url, times, outer, this.#watch);
+    this.#running.add(deadline);
+    if (this.#running.size === 1) this.#timer?.ref();
+    this.#dueAt(performance.now() + Math.min(times.pageMs, times.firstPhaseMs));
+    return deadline;
+  }
+
+  /** Ends all of them, and the timer. */
+  close(reason: CrawlError): void {
+    for (const deadline of this.#running) deadline.abort(reason);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#firesAt = Number.POSITIVE_INFINITY;
+  }
+
+  #dueAt(at: number): void {
+    if (at >= this.#firesAt) return;
+    clearTimeout(this.#timer);
+    this.#firesAt = at;
+    this.#timer = setTimeout(() => this.#fired(), Math.max(1, Math.ceil(at - performance.now())));
+  }
+
+  #ended(deadline: Deadline): void {
+    this.#running.delete(deadline);
+    // It is left to fire for nothing, which costs less than to clear it with every fetch.
+    if (this.#running.size === 0) this.#timer?.unref();
+  }
+
+  #fired(): void {
+    this.#timer = undefined;
+    this.#firesAt = Number.POSITIVE_INFINITY;
+    const now = performance.now() + EARLY_MS;
+    let next = Number.POSITIVE_INFINITY;
+    for (const deadline of this.#running) next = Math.min(next, deadline.check(now));
+    if (this.#running.size > 0 && next < Number.POSITIVE_INFINITY) this.#dueAt(next);
+  }
+}
+
+/** Whom a deadline tells. */
+interface Watch {
+  dueAt(at: number): void;
+  ended(deadline: Deadline): void;
+}
+
+/** The wall a fetch ends at: its time is up, its caller gave up, or the fetcher was closed. */
 export class Deadline {
   readonly #url: string;
   readonly #pageTimeoutMs: number;
   readonly #pageAt: number;
   readonly #outer: AbortSignal | undefined;
-  readonly #onEnd: (deadline: Deadline) => void;
   readonly #onOuterAbort: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #firesAt = Number.POSITIVE_INFINITY;
+  readonly #keeper: Watch;
   #phaseAt = Number.POSITIVE_INFINITY;
   #onLate: (() => void) | undefined;
   #onAbort: ((reason: CrawlError) => void) | undefined;
   #controller: AbortController | undefined;
   #reason: CrawlError | undefined;
 
-  /**
-   * @param firstPhaseMs - How long the first phase may take, so that the timer need not be set twice.
-   * @param onEnd - Called once, when the fetch is over.
-   */
-  constructor(
-    url: string,
-    times: { readonly pageMs: number; readonly firstPhaseMs: number },
-    outer: AbortSignal | undefined,
-    onEnd: (self: Deadline) => void,
-  ) {
+  constructor(url: string, times: FetchTimes, outer: AbortSignal | undefined, keeper: Watch) {
     this.#url = url;
     this.#pageTimeoutMs = times.pageMs;
     this.#pageAt = performance.now() + times.pageMs;
     this.#outer = outer;
-    this.#onEnd = onEnd;
-    this.#arm(Math.min(times.pageMs, times.firstPhaseMs));
+    this.#keeper = keeper;
     if (outer === undefined) return;
     if (outer.aborted) this.#aborted();
     else {
@@ -80,10 +128,9 @@ export class Deadline {
 
   /** Begins a phase, which ends the one before; `onLate` is called where it takes longer than `ms`. */
   beginPhase(ms: number, onLate: () => void): void {
-    const now = performance.now();
-    this.#phaseAt = now + ms;
+    this.#phaseAt = performance.now() + ms;
     this.#onLate = onLate;
-    if (this.#phaseAt < this.#firesAt && this.#timer !== undefined) this.#arm(ms);
+    this.#keeper.dueAt(this.#phaseAt);
   }
 
   endPhase(): void {
@@ -107,33 +154,29 @@ export class Deadline {
     }
   }
 
-  /** The fetch is over: nothing is left that could fire. */
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.endPhase();
-    if (this.#onOuterAbort !== undefined) this.#outer?.removeEventListener('abort', this.#onOuterAbort);
-    this.#onEnd(this);
-  }
-
-  #arm(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#firesAt = performance.now() + ms;
-    this.#timer = setTimeout(() => this.#fired(), Math.max(1, Math.ceil(ms)));
-  }
-
-  #fired(): void {
-    const now = performance.now() + EARLY_MS;
+  /**
+   * Ends what has come due.
+   * @returns when the next thing does.
+   */
+  check(now: number): number {
+    if (this.#reason !== undefined) return Number.POSITIVE_INFINITY;
     if (now >= this.#pageAt) {
       this.abort(this.#tooLate());
-      return;
+      return Number.POSITIVE_INFINITY;
     }
     if (now >= this.#phaseAt) {
       const onLate = this.#onLate;
       this.endPhase();
       onLate?.();
     }
-    if (this.#timer !== undefined) this.#arm(Math.min(this.#pageAt, this.#phaseAt) - now + EARLY_MS);
+    return Math.min(this.#pageAt, this.#phaseAt);
+  }
+
+  /** The fetch is over: nothing is left that could fire. */
+  end(): void {
+    this.endPhase();
+    if (this.#onOuterAbort !== undefined) this.#outer?.removeEventListener('abort', this.#onOuterAbort);
+    this.#keeper.ended(this);
   }
 
   #tooLate(): CrawlError {

@@ -119,12 +119,26 @@ function refererFor(referer: string | undefined, target: URL): string | undefine
   return from.href;
 }
 
+/** Names as they came, and in lower case. */
+const lowerCase = new Map<string, string>();
+const MOST_NAMES = 500;
+const LONGEST_NAME = 60;
+
+/** Looks up what nearly every answer has, since making the text anew costs more, and more again when it is a key. */
+function toLowerCase(name: string): string {
+  const known = lowerCase.get(name);
+  if (known !== undefined) return known;
+  const lower = name.toLowerCase();
+  if (lowerCase.size < MOST_NAMES && name.length <= LONGEST_NAME) lowerCase.set(name, lower);
+  return lower;
+}
+
 /** Header lines as Node has them (name, value, name, value) by name in lower case; lines of one name are not joined. */
 export function toHeaders(rawHeaders: readonly string[]): Headers {
   // Without a prototype, since a server may send a header named `__proto__` or `constructor`.
   const headers: Record<string, string | string[]> = Object.create(null);
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] as string).toLowerCase();
+    const name = toLowerCase(rawHeaders[at] as string);
     const value = rawHeaders[at + 1] as string;
     const known = headers[name];
     if (known === undefined) headers[name] = value;

@@ -3,10 +3,11 @@ import { boolean, integer, oneOf, onlyKnown, show } from '../options.ts';
 import type { RobotsSource } from '../ports.ts';
 import type { Headers } from '../types.ts';
 import { Chain, type HopTransport } from './chain.ts';
-import { Deadline } from './deadline.ts';
+import { Deadlines } from './deadline.ts';
 import { GotTransport } from './got-transport.ts';
 import { LeanTransport } from './lean-transport.ts';
 import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
+import { strip } from './redirect.ts';
 import type { FetchRequest, FetchResult } from './types.ts';
 
 export type { HeadersOption } from './headers.ts';
@@ -29,7 +30,7 @@ const REQUEST_FIELDS = ['url', 'headers', 'redirect', 'accept', 'maxBodyBytes', 
 export class Fetcher implements RobotsSource {
   readonly #settings: FetcherSettings;
   readonly #transport: HopTransport;
-  readonly #running = new Set<Deadline>();
+  readonly #deadlines = new Deadlines();
   #closed = false;
 
   /**
@@ -61,9 +62,7 @@ export class Fetcher implements RobotsSource {
     checkRequest(request);
     const { fragment, url } = startOf(request.url);
     const { connect, page } = this.#settings.timeouts;
-    const times = { pageMs: page, firstPhaseMs: connect };
-    const deadline = new Deadline(url.href, times, signal, (ended) => this.#running.delete(ended));
-    this.#running.add(deadline);
+    const deadline = this.#deadlines.start(url.href, { pageMs: page, firstPhaseMs: connect }, signal);
     return new Chain({ settings: this.#settings, transport: this.#transport, deadline }, request, url, fragment).run();
   }
 
@@ -95,7 +94,7 @@ export class Fetcher implements RobotsSource {
   /** Ends what is running with `CRAWL_CLOSED` and lets go of all connections. A second call does nothing. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const deadline of this.#running) deadline.abort(closedError(undefined));
+    this.#deadlines.close(closedError(undefined));
     if (typeof this.#settings.transport === 'string') await this.#transport.close();
   }
 }
@@ -127,9 +126,7 @@ function startOf(text: unknown): { readonly url: URL; readonly fragment: string 
     });
   }
   const fragment = url.hash;
-  url.hash = '';
-  url.username = '';
-  url.password = '';
+  strip(url);
   return { url, fragment };
 }
 

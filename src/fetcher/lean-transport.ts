@@ -29,9 +29,9 @@ export class LeanTransport {
     const request = this.#open(hop);
     const exchange = new Exchange(hop, this.#context, (error) => void request.destroy(error));
     request.on('error', (error) => exchange.failed(error));
-    request.once('socket', (socket) => exchange.onSocket(socket));
-    request.once('upgrade', (_response, socket) => exchange.onUpgrade(socket));
-    request.once('response', (response) => exchange.onResponse(response));
+    request.on('socket', (socket) => exchange.onSocket(socket));
+    request.on('upgrade', (_response, socket) => exchange.onUpgrade(socket));
+    request.on('response', (response) => exchange.onResponse(response));
     request.end();
     return exchange;
   }

@@ -63,3 +63,11 @@ export function checkChain(
     throw new CrawlError('CRAWL_TOO_MANY_REDIRECTS', `Redirected in a circle, back to ${next}: ${url}`, { url });
   }
 }
+
+/** Takes out of a URL what is not sent: the fragment and credentials. */
+export function strip(url: URL): void {
+  // Setting what is empty already would cost as much as parsing it.
+  if (url.hash !== '' || url.href.endsWith('#')) url.hash = '';
+  if (url.username !== '') url.username = '';
+  if (url.password !== '') url.password = '';
+}

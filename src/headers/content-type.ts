@@ -16,6 +16,22 @@ const MEDIA_TYPE = /^[!#$%&'*+.^_`|~a-z0-9-]+\/[!#$%&'*+.^_`|~a-z0-9-]+$/;
  * an equal one before it (Fetch, "extract a MIME type"). What makes no sense is passed over. Never throws.
  */
 export function parseContentType(value: string | readonly string[] | undefined): ContentType {
+  if (typeof value !== 'string' || value.length > LONGEST_REMEMBERED) return parse(value);
+  let known = remembered.get(value);
+  if (known === undefined) {
+    known = parse(value);
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    remembered.set(value, known);
+  }
+  return known;
+}
+
+/** Nearly all pages have one of a few types, which is asked for several times each. */
+const remembered = new Map<string, ContentType>();
+const MOST_REMEMBERED = 200;
+const LONGEST_REMEMBERED = 100;
+
+function parse(value: string | readonly string[] | undefined): ContentType {
   let type = '';
   let charset: string | undefined;
   for (const part of toLines(value).flatMap((line) => splitUnquoted(String(line), ','))) {
