@@ -30,7 +30,7 @@ async function site(make: (at: (path: string) => string) => Pages): Promise<Site
 const bytes = (body: Buffer | string, headers: Readonly<Record<string, string>>): Answer => {
   return (response) => void response.writeHead(200, headers).end(body);
 };
-const robots = (...sitemaps: string[]): Answer => rules('User-agent: *', ...sitemaps.map((url) => `Sitemap: ${url}`));
+const robots = (...sitemaps: string[]) => rules('User-agent: *', ...sitemaps.map((url) => `Sitemap: ${url}`));
 const urlsetText = (urls: readonly string[]): string =>
   `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.map((url) => `<url><loc>${url}</loc></url>`).join('')}</urlset>`;
 

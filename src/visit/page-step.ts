@@ -1,4 +1,4 @@
-import { toCrawlError } from '../errors.ts';
+import { type CrawlError, isCrawlError } from '../errors.ts';
 import type { FetchResult } from '../fetcher/index.ts';
 import { FetchedPage, isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
@@ -31,11 +31,7 @@ export async function deliverPage(
   const taken = await context.hooks.deliver(page);
   const broken = closeStream(result);
   if (broken !== undefined) {
-    const error = toCrawlError(broken, 'CRAWL_CONNECTION_LOST', `The body of ${request.url} broke off`, {
-      url: request.url,
-      retryable: true,
-    });
-    return failed(context, lease, error, { ...observation, status: undefined, endedAt: context.clock.now() });
+    return failed(context, lease, broken, { ...observation, status: undefined, endedAt: context.clock.now() });
   }
   if (!taken) return deferred(observation);
   stats.delivered(request.host);
@@ -92,11 +88,12 @@ function pageOf(context: VisitContext, lease: Lease, result: FetchResult, starte
  * A stream that nobody read to its end must not hold its socket.
  * @returns what broke it, if something did while it was being read.
  */
-function closeStream({ stream }: FetchResult): unknown {
+function closeStream({ stream }: FetchResult): CrawlError | undefined {
   if (stream === undefined) return undefined;
   const { errored } = stream;
   stream.destroy();
-  return errored ?? undefined;
+  // Any other error was the reader's, who has seen enough.
+  return isCrawlError(errored) ? errored : undefined;
 }
 
 async function seenBody(context: VisitContext, page: Page, result: FetchResult): Promise<string | undefined> {

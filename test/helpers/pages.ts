@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { loopbackLookup, type Seen, type Site, startSite } from './site.ts';
 
+type Handler = (response: ServerResponse, request: IncomingMessage) => void;
+
 /** What a path answers: HTML, or whatever a function does. */
-export type Answer = string | ((response: ServerResponse, request: IncomingMessage) => void);
+export type Answer = string | Handler;
 
 /** Answers by path and query; `/robots.txt` is 404 unless it is among them. */
 export type Pages = Readonly<Record<string, Answer>>;
@@ -17,29 +19,29 @@ export function moved(
   to: string | (() => string),
   status = 302,
   headers: Readonly<Record<string, string | string[]>> = {},
-): Answer {
+): Handler {
   return (response) => {
     response.writeHead(status, { location: typeof to === 'string' ? to : to(), ...headers }).end();
   };
 }
 
 /** A file of rules. */
-export function rules(...lines: string[]): Answer {
+export function rules(...lines: string[]): Handler {
   const text = `${lines.join('\n')}\n`;
   return (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end(text);
 }
 
 /** An XML file, as sitemaps are. */
-export function xml(text: string): Answer {
+export function xml(text: string): Handler {
   return (response) => void response.writeHead(200, { 'content-type': 'application/xml' }).end(text);
 }
 
-export function urlset(urls: readonly string[]): Answer {
+export function urlset(urls: readonly string[]): Handler {
   const entries = urls.map((url) => `<url><loc>${url}</loc></url>`).join('');
   return xml(`<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${entries}</urlset>`);
 }
 
-export function sitemapIndex(urls: readonly string[]): Answer {
+export function sitemapIndex(urls: readonly string[]): Handler {
   const entries = urls.map((url) => `<sitemap><loc>${url}</loc></sitemap>`).join('');
   return xml(
     `<?xml version="1.0"?><sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${entries}</sitemapindex>`,
