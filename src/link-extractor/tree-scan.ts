@@ -1,12 +1,25 @@
 import type { Collector } from './collector.ts';
 import { decodeAttribute, decodeText } from './entities.ts';
-import { attribute, BANG, ENDS_NAME, EQUALS, GT, isLetter, isSpace, nameOf, QUESTION, SLASH } from './names.ts';
+import {
+  attribute,
+  BANG,
+  ENDS_NAME,
+  EQUALS,
+  GT,
+  isLetter,
+  isSpace,
+  NameTable,
+  nameOf,
+  QUESTION,
+  SLASH,
+} from './names.ts';
 import { hasText, type MarkupReader } from './reader.ts';
 import type { ReferencesMark } from './references.ts';
 import { TreeBuilder } from './tree/builder.ts';
-import { HTML, SVG } from './tree/elements.ts';
+import { HTML, KNOWN_NAMES, SVG } from './tree/elements.ts';
 import type { StartTag, TextRun, TreeState } from './tree/state.ts';
 
+const KNOWN_TABLE = new NameTable(KNOWN_NAMES);
 const CDATA = '<![CDATA[';
 const TEXT_ELEMENTS: ReadonlySet<string> = new Set([
   ...['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'],
@@ -17,7 +30,7 @@ const READ_ATTRIBUTES: Readonly<Record<'type' | 'encoding', number>> = {
 };
 
 /** Steps per character that the tree builder's searches may take, and those it may take anyway. */
-const STEPS_PER_CHARACTER = 8;
+const STEPS_PER_CHARACTER = 2;
 const FREE_STEPS = 100_000;
 
 /**
@@ -156,6 +169,11 @@ export class TreeScan implements StartTag {
     let code = codes[at] as number;
     while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = codes[++at] as number;
     this.#nameEnd = at;
+    const id = KNOWN_TABLE.find(codes, start, at);
+    if (id !== 0) {
+      this.name = KNOWN_NAMES[id - 1] as string;
+      return;
+    }
     const written = html.slice(start, at);
     let name = this.#names.get(written);
     if (name === undefined) {

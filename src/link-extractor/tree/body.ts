@@ -5,18 +5,57 @@ import { MODE, type StartTag, type TreeState } from './state.ts';
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
 const HEADINGS = words('h1 h2 h3 h4 h5 h6');
-/** Close an open paragraph when they begin, and are closed by their own end tags alone. */
-const BLOCKS = words(
+
+/** What most elements have in common with others when they begin. */
+const STARTS = {
+  head: 1,
+  formatting: 2,
+  /** Closes an open paragraph. */
+  block: 3,
+  empty: 4,
+  heading: 5,
+  emptyAnywhere: 6,
+  marked: 7,
+  dropped: 8,
+  odd: 9,
+} as const;
+/** The same for end tags. */
+const ENDS = { formatting: 1, block: 2, heading: 3, marked: 4, odd: 5 } as const;
+
+const BLOCKS =
   'address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer header hgroup ' +
-    'main menu nav ol search section summary ul',
+  'main menu nav ol p search section summary ul';
+const FORMATTING = 'b big code em font i s small strike strong tt u';
+const MARKED = 'applet marquee object';
+
+const starts = new Map<string, number>();
+const ends = new Map<string, number>();
+
+function assign(map: Map<string, number>, kind: number, names: string): void {
+  for (const name of names.split(' ')) map.set(name, kind);
+}
+
+assign(starts, STARTS.head, 'base basefont bgsound link meta noframes script style template title');
+assign(starts, STARTS.formatting, FORMATTING);
+assign(starts, STARTS.block, BLOCKS);
+assign(starts, STARTS.empty, 'area br embed img keygen wbr');
+assign(starts, STARTS.heading, 'h1 h2 h3 h4 h5 h6');
+assign(starts, STARTS.emptyAnywhere, 'param source track');
+assign(starts, STARTS.marked, MARKED);
+assign(starts, STARTS.dropped, 'caption col colgroup frame head tbody td tfoot th thead tr');
+assign(
+  starts,
+  STARTS.odd,
+  'a body button dd dt form frameset hr html iframe image input li listing math nobr noembed optgroup option plaintext ' +
+    'pre rb rp rt rtc select svg table textarea xmp',
 );
-const BLOCK_ENDS: ReadonlySet<string> = new Set([...BLOCKS, 'button', 'listing', 'pre']);
-const FORMATTING = words('b big code em font i s small strike strong tt u');
-const FORMATTING_ENDS: ReadonlySet<string> = new Set([...FORMATTING, 'a', 'nobr']);
-const EMPTY = words('area br embed img keygen wbr');
-const EMPTY_ANYWHERE = words('param source track');
-const MARKED = words('applet marquee object');
-const DROPPED = words('caption col colgroup frame head tbody td tfoot th thead tr');
+assign(ends, ENDS.block, `${BLOCKS} button listing pre`);
+// A paragraph is closed in its own scope.
+assign(ends, ENDS.formatting, `${FORMATTING} a nobr`);
+assign(ends, ENDS.heading, 'h1 h2 h3 h4 h5 h6');
+assign(ends, ENDS.marked, MARKED);
+assign(ends, ENDS.odd, 'body br dd dt form html li p template');
+
 const TABLE_MODES: ReadonlySet<number> = new Set([
   MODE.inTable,
   MODE.inCaption,
@@ -27,31 +66,43 @@ const TABLE_MODES: ReadonlySet<number> = new Set([
 
 /** The rules for start tags "in body". */
 export function startInBody(tree: TreeState, tag: StartTag): void {
-  const { name } = tag;
   const { stack, formatting } = tree;
-  if (startOfHead(tree, tag)) return;
-  if (FORMATTING.has(name)) {
-    startFormatting(tree, tag);
-    return;
-  }
-  if (BLOCKS.has(name)) {
-    tree.closePInButtonScope();
-    tree.insert(tag);
-  } else if (EMPTY.has(name)) {
-    startEmpty(tree, tag, name);
-  } else if (HEADINGS.has(name)) {
-    tree.closePInButtonScope();
-    if (stack.current.namespace === HTML && HEADINGS.has(stack.current.name)) stack.pop();
-    tree.insert(tag);
-  } else if (EMPTY_ANYWHERE.has(name)) {
-    tree.insertEmpty(tag);
-  } else if (MARKED.has(name)) {
-    formatting.reconstruct();
-    tree.insert(tag);
-    formatting.mark();
-    tree.framesetOk = false;
-  } else if (!DROPPED.has(name)) {
-    startOther(tree, tag);
+  switch (starts.get(tag.name)) {
+    case STARTS.head:
+      startOfHead(tree, tag);
+      return;
+    case STARTS.formatting:
+      startFormatting(tree, tag);
+      return;
+    case STARTS.block:
+      tree.closePInButtonScope();
+      tree.insert(tag);
+      return;
+    case STARTS.empty:
+      startEmpty(tree, tag, tag.name);
+      return;
+    case STARTS.heading:
+      tree.closePInButtonScope();
+      if (stack.current.namespace === HTML && HEADINGS.has(stack.current.name)) stack.pop();
+      tree.insert(tag);
+      return;
+    case STARTS.emptyAnywhere:
+      tree.insertEmpty(tag);
+      return;
+    case STARTS.marked:
+      formatting.reconstruct();
+      tree.insert(tag);
+      formatting.mark();
+      tree.framesetOk = false;
+      return;
+    case STARTS.dropped:
+      return;
+    case STARTS.odd:
+      startOther(tree, tag);
+      return;
+    default:
+      formatting.reconstruct();
+      tree.insert(tag);
   }
 }
 
@@ -60,10 +111,6 @@ function startOther(tree: TreeState, tag: StartTag): void {
   switch (tag.name) {
     case 'a':
       startAnchor(tree, tag);
-      return;
-    case 'p':
-      tree.closePInButtonScope();
-      tree.insert(tag);
       return;
     case 'li':
     case 'dd':
@@ -157,7 +204,7 @@ function startOther(tree: TreeState, tag: StartTag): void {
   }
 }
 
-/** Elements that hold only text, and those of no special kind. */
+/** Elements that hold only text. */
 function startText(tree: TreeState, tag: StartTag): void {
   switch (tag.name) {
     case 'textarea':
@@ -179,8 +226,6 @@ function startText(tree: TreeState, tag: StartTag): void {
       tree.insertEmpty(tag);
       return;
     default:
-      tree.formatting.reconstruct();
-      tree.insert(tag);
   }
 }
 
@@ -258,27 +303,32 @@ function adopt(tree: TreeState, name: string): void {
 /** The rules for end tags "in body". */
 export function endInBody(tree: TreeState, name: string): void {
   const { stack } = tree;
-  if (FORMATTING_ENDS.has(name)) {
-    adopt(tree, name);
-    return;
-  }
-  if (BLOCK_ENDS.has(name)) {
-    if (stack.inScope(name)) {
+  switch (ends.get(name)) {
+    case ENDS.formatting:
+      adopt(tree, name);
+      return;
+    case ENDS.block:
+      if (!stack.inScope(name)) return;
       stack.closeImplied(IS.implied);
       stack.popThrough(name);
-    }
-  } else if (HEADINGS.has(name)) {
-    if (stack.findInScope((element) => HEADINGS.has(element.name))) {
+      return;
+    case ENDS.heading:
+      if (!stack.findInScope((element) => HEADINGS.has(element.name))) return;
       stack.closeImplied(IS.implied);
       stack.popThrough(...HEADINGS);
-    }
-  } else if (MARKED.has(name)) {
-    if (stack.inScope(name)) {
+      return;
+    case ENDS.marked:
+      if (!stack.inScope(name)) return;
       stack.closeImplied(IS.implied);
       stack.popThrough(name);
       tree.formatting.clearToMarker();
-    }
-  } else endOfNamed(tree, name);
+      return;
+    case ENDS.odd:
+      endOfNamed(tree, name);
+      return;
+    default:
+      endOther(tree, name);
+  }
 }
 
 function endOfNamed(tree: TreeState, name: string): void {
@@ -286,7 +336,7 @@ function endOfNamed(tree: TreeState, name: string): void {
   switch (name) {
     case 'p':
       // Without a paragraph to close, one begins and ends.
-      if (stack.inButtonScope('p')) tree.closeP();
+      if (stack.hasParagraphInButtonScope()) tree.closeP();
       return;
     case 'li':
       if (!stack.inScope('li', IS.scope | IS.listScope)) return;
@@ -316,7 +366,6 @@ function endOfNamed(tree: TreeState, name: string): void {
       endOfTemplate(tree);
       return;
     default:
-      endOther(tree, name);
   }
 }
 

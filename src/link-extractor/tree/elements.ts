@@ -31,7 +31,7 @@ export interface OpenElement {
   readonly bits: number;
   /** Of formatting elements: their attributes in a form that can be compared. */
   readonly signature: string;
-  /** Whether it is on the stack of open elements. */
+  /** Whether it is on the stack of open elements; means nothing where one object stands for several elements. */
   open: boolean;
 }
 
@@ -62,6 +62,9 @@ mark(HTML_BITS, IS.tableScope, 'html table');
 mark(HTML_BITS, IS.implied, 'dd dt li optgroup option p rb rp rt rtc');
 mark(HTML_BITS, IS.impliedAll, 'dd dt li optgroup option p rb rp rt rtc caption colgroup tbody td tfoot th thead tr');
 mark(HTML_BITS, IS.formatting, 'a b big code em font i nobr s small strike strong tt u');
+const OTHER_NAMES =
+  'abbr audio bdi bdo canvas cite data datalist del dfn dialog g ins image keygen label legend map mark math menu meter ' +
+  'noscript output path picture progress q ruby samp search slot span sub sup svg time use var video wbr';
 const POINTS = IS.special | IS.itemBoundary | IS.scope;
 mark(SVG_BITS, POINTS | IS.htmlPoint, 'desc foreignobject title');
 mark(MATHML_BITS, POINTS | IS.textPoint, 'mi mn mo ms mtext');
@@ -73,11 +76,34 @@ export function bitsOf(name: string, namespace: number): number {
   return bits.get(name) ?? 0;
 }
 
+const shared: readonly Map<string, OpenElement>[] = [new Map(), new Map(), new Map()];
+
+/**
+ * An element like all others of its name: of most nothing else is ever asked, so that one object stands for them all.
+ * Formatting elements and forms are asked for one by one.
+ */
+export function likeOthers(name: string, namespace: number): OpenElement {
+  const known = (shared[namespace] as Map<string, OpenElement>).get(name);
+  if (known !== undefined) return known;
+  const element = { name, namespace, bits: bitsOf(name, namespace), signature: '', open: true };
+  if (KNOWN.has(name)) (shared[namespace] as Map<string, OpenElement>).set(name, element);
+  return element;
+}
+
+/** Names that the rules know, so that they can be told without cutting them out of a text. */
+export const KNOWN_NAMES: readonly string[] = [
+  ...new Set([...HTML_BITS.keys(), ...SVG_BITS.keys(), ...MATHML_BITS.keys(), ...words(OTHER_NAMES)]),
+];
+
+const KNOWN: ReadonlySet<string> = new Set(KNOWN_NAMES);
+
 /** The stack of open elements (HTML Standard, 13.2.4.2). */
 export class OpenElements {
   readonly items: OpenElement[] = [];
   /** How many templates are open. */
   templates = 0;
+  /** How many paragraphs are: nearly every block asks for one. */
+  #paragraphs = 0;
   /**
    * Steps that searches may still take. Right markup needs few; where hostile markup has used them up, searches look no
    * further than {@link NEAR} elements, which keeps the time in proportion to the text.
@@ -95,13 +121,19 @@ export class OpenElements {
   push(element: OpenElement): void {
     element.open = true;
     this.items.push(element);
-    if (isTemplate(element)) this.templates++;
+    this.#count(element, 1);
   }
 
   pop(): void {
     const element = this.items.pop() as OpenElement;
     element.open = false;
-    if (isTemplate(element)) this.templates--;
+    this.#count(element, -1);
+  }
+
+  #count(element: OpenElement, change: 1 | -1): void {
+    if (element.namespace !== HTML) return;
+    if (element.name === 'p') this.#paragraphs += change;
+    else if (element.name === 'template') this.templates += change;
   }
 
   /** Whether the current element is an HTML element of this name. */
@@ -130,19 +162,23 @@ export class OpenElements {
 
   /** Takes an element out, wherever it is. */
   remove(element: OpenElement): void {
-    if (element === this.current) {
+    const at = this.indexOf(element);
+    if (at >= 0) this.removeAt(at);
+  }
+
+  removeAt(at: number): void {
+    if (at === this.items.length - 1) {
       this.pop();
       return;
     }
-    const at = this.indexOf(element);
-    if (at < 0) return;
     this.budget -= this.items.length - at;
-    this.items.splice(at, 1);
+    const [element] = this.items.splice(at, 1);
+    if (element === undefined) return;
     element.open = false;
-    if (isTemplate(element)) this.templates--;
+    this.#count(element, -1);
   }
 
-  /** Where an element is, or -1. */
+  /** Where an element of which there is only one is, or -1. */
   indexOf(element: OpenElement): number {
     if (!element.open) return -1;
     const lowest = this.#lowest();
@@ -164,7 +200,13 @@ export class OpenElements {
 
   /** Whether an HTML element of this name is open, with nothing that ends the search above it. */
   inScope(name: string, ends: number = IS.scope): boolean {
-    return this.findInScope((element) => element.name === name, ends);
+    const lowest = this.#lowest();
+    for (let at = this.items.length - 1; at >= lowest; at--) {
+      const element = this.items[at] as OpenElement;
+      if (element.name === name && element.namespace === HTML) return this.#spend(at) >= 0;
+      if ((element.bits & ends) !== 0) return this.#spend(-1, at) >= 0;
+    }
+    return this.#spend(-1, lowest) >= 0;
   }
 
   findInScope(wanted: (element: OpenElement) => boolean, ends: number = IS.scope): boolean {
@@ -177,8 +219,8 @@ export class OpenElements {
     return this.#spend(-1, lowest) >= 0;
   }
 
-  inButtonScope(name: string): boolean {
-    return this.inScope(name, IS.scope | IS.buttonScope);
+  hasParagraphInButtonScope(): boolean {
+    return this.#paragraphs > 0 && this.inScope('p', IS.scope | IS.buttonScope);
   }
 
   inTableScope(...names: readonly string[]): boolean {
@@ -221,8 +263,4 @@ export class OpenElements {
   }
 }
 
-const NEAR = 64;
-
-function isTemplate(element: OpenElement): boolean {
-  return element.namespace === HTML && element.name === 'template';
-}
+const NEAR = 16;

@@ -61,14 +61,14 @@ export class FormattingElements {
   reconstruct(): void {
     const entries = this.#entries;
     let first = entries.length;
-    while (first > 0) {
+    // Each time anew this may open all that the page ever left open: no further than the budget goes.
+    const lowest = this.#stack.budget > 0 ? 0 : Math.max(0, first - MOST_EQUAL);
+    while (first > lowest) {
       const entry = entries[first - 1];
       if (entry === undefined || entry.open) break;
       first--;
     }
-    // Each time anew this may open all that the page ever left open: no further than the budget goes.
-    if (this.#stack.budget <= 0) first = Math.max(first, entries.length - MOST_EQUAL);
-    this.#stack.budget -= entries.length - first;
+    this.#stack.budget -= (entries.length - first) * STEPS_PER_CLONE;
     for (; first < entries.length; first++) {
       const clone = copyOf(entries[first] as OpenElement);
       this.#stack.push(clone);
@@ -125,7 +125,7 @@ export class FormattingElements {
   /** Steps 4.11 to 4.19: the formatting element is opened once more within the furthest block. */
   #moveBelow(element: OpenElement, at: number, blockAt: number): void {
     const { items } = this.#stack;
-    const block = items[blockAt] as OpenElement;
+    let place = blockAt;
     let bookmark: OpenElement = element;
     let isFirst = true;
     for (let count = 0, below = blockAt - 1; below > at; below--, count++) {
@@ -133,7 +133,8 @@ export class FormattingElements {
       const entry = this.#indexOf(node);
       if (entry < 0 || count >= MOST_INNER_LOOPS) {
         if (entry >= 0) this.#entries.splice(entry, 1);
-        this.#stack.remove(node);
+        this.#stack.removeAt(below);
+        place--;
         continue;
       }
       const clone = copyOf(node);
@@ -147,10 +148,10 @@ export class FormattingElements {
     const clone = copyOf(element);
     this.#entries.splice(this.#indexOf(bookmark) + 1, 0, clone);
     this.remove(element);
-    this.#stack.remove(element);
-    const place = this.#stack.indexOf(block);
+    // The block moves down into the place of what was removed, and the clone goes above it.
+    this.#stack.removeAt(at);
     clone.open = true;
-    items.splice(place < 0 ? items.length : place + 1, 0, clone);
+    items.splice(place, 0, clone);
     this.#stack.budget -= this.#entries.length + items.length - at;
   }
 
@@ -167,7 +168,9 @@ export class FormattingElements {
   }
 }
 
-const NEAR = 64;
+const NEAR = 16;
+/** What it costs to open an element once more, next to a step of a search. */
+const STEPS_PER_CLONE = 16;
 
 function copyOf(element: OpenElement): OpenElement {
   const { name, signature } = element;

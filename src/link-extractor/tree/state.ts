@@ -1,4 +1,4 @@
-import { bitsOf, HTML, IS, MATHML, type OpenElement, OpenElements } from './elements.ts';
+import { bitsOf, HTML, IS, likeOthers, MATHML, type OpenElement, OpenElements } from './elements.ts';
 import { FormattingElements } from './formatting.ts';
 
 /** A start tag as the tree builder sees it. */
@@ -105,14 +105,19 @@ export class TreeState {
   /** "Insert an element" for a tag, which stays open. */
   insert(tag: StartTag, namespace: number = HTML, name: string = tag.name): OpenElement {
     this.#note(name, namespace);
-    let bits = bitsOf(name, namespace);
-    if (name === 'annotation-xml' && namespace === MATHML && isHtmlEncoding(tag.attribute('encoding'))) {
-      bits |= IS.htmlPoint;
-    }
-    const signature = (bits & IS.formatting) !== 0 ? tag.signature() : '';
-    const element = { name, namespace, bits, signature, open: false };
+    const element = this.#elementFor(tag, namespace, name);
     this.stack.push(element);
     return element;
+  }
+
+  #elementFor(tag: StartTag, namespace: number, name: string): OpenElement {
+    if (namespace === MATHML && name === 'annotation-xml' && isHtmlEncoding(tag.attribute('encoding'))) {
+      return { name, namespace, bits: bitsOf(name, namespace) | IS.htmlPoint, signature: '', open: false };
+    }
+    if (namespace !== HTML) return likeOthers(name, namespace);
+    const bits = bitsOf(name, HTML);
+    if ((bits & IS.formatting) !== 0) return { name, namespace, bits, signature: tag.signature(), open: false };
+    return name === 'form' ? { name, namespace, bits, signature: '', open: false } : likeOthers(name, HTML);
   }
 
   /** The same for an element that holds no elements. */
@@ -122,7 +127,7 @@ export class TreeState {
 
   /** Opens an element whose tag was left out. */
   imply(name: string): void {
-    this.stack.push({ name, namespace: HTML, bits: bitsOf(name, HTML), signature: '', open: false });
+    this.stack.push(likeOthers(name, HTML));
   }
 
   #note(name: string, namespace: number): void {
@@ -137,7 +142,7 @@ export class TreeState {
   }
 
   closePInButtonScope(): void {
-    if (this.stack.inButtonScope('p')) this.closeP();
+    if (this.stack.hasParagraphInButtonScope()) this.closeP();
   }
 
   /** "Reset the insertion mode appropriately". */
