@@ -1,9 +1,10 @@
 // A small crawl without a network, to be killed: leases, "asks", settles with out-links, and writes down each step as soon
 // as the store has acknowledged it. A line is in the file when `writeSync` returns; it outlives the process.
-//   node lmdb-worker.mjs DIST DIRECTORY JOURNAL SEED MAX_URLS COMMIT_EVERY_MS
+//   node lmdb-worker.mjs DIST DIRECTORY JOURNAL SEED MAX_URLS COMMIT_EVERY_MS LINES
+// After so many lines it kills itself, right behind the acknowledgement; 0 for never.
 import { openSync, writeSync } from 'node:fs';
 
-const [dist, directory, journal, seed, maxUrls, commitEveryMs] = process.argv.slice(2);
+const [dist, directory, journal, seed, maxUrls, commitEveryMs, lines] = process.argv.slice(2);
 const { LmdbStore } = await import(`${dist}/store/lmdb/index.js`);
 const { createRequest } = await import(`${dist}/request.js`);
 const { Random } = await import(`${dist}/testing/random.js`);
@@ -16,8 +17,11 @@ const RULES = { connectionsPerHost: 1, pagesPerHost: Infinity, startGapMs: START
 const random = new Random(Number(seed));
 const file = openSync(journal, 'a');
 
+let written = 0;
+
 function log(kind, fields) {
   writeSync(file, `${JSON.stringify({ kind, at: Date.now(), run: Number(seed), ...fields })}\n`);
+  if (++written === Number(lines)) process.kill(process.pid, 'SIGKILL');
 }
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -51,8 +55,8 @@ async function visit(lease) {
   await sleep(random.below(6));
   const endedAt = Date.now();
   log('answered', { host, at: endedAt });
-  const delayMs = random.pick([0, 0, 0, 450, 600]);
-  const blockedUntil = random.chance(0.05) ? endedAt + 800 : 0;
+  const delayMs = random.pick([0, 0, 0, 450, 1_100]);
+  const blockedUntil = random.chance(0.05) ? endedAt + 1_500 : 0;
   const outcome = random.pick(['done', 'done', 'done', 'done', 'done', 'failed', 'deferred', 'retry']);
   const outlinks = links(random.below(4));
   const nextAt = endedAt + Math.max(START_GAP_MS, delayMs);
@@ -111,6 +115,7 @@ for (;;) {
     }
   }
   if (random.chance(0.02)) await store.flush();
+  if (random.chance(0.05)) await offerSeeds();
   await sleep(1);
 }
 const stats = await store.stats();
