@@ -26,6 +26,8 @@ const NOTHING: Buffer = Buffer.alloc(0);
 /** A `Transport` is one; those of this library may ask more of a hop. */
 export interface HopTransport {
   request(hop: Hop): Promise<TransportResponse>;
+  /** Waited for before the clock of a fetch starts. */
+  ready?(): Promise<unknown> | undefined;
   close(): Promise<void>;
 }
 

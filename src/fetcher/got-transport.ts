@@ -12,7 +12,7 @@ export class GotTransport {
   readonly #agents: Agents = createAgents();
   readonly #context: ExchangeContext;
   readonly #maxHeaderBytes: number;
-  #client: Promise<Got> | undefined;
+  #client: Got | undefined;
 
   constructor(options: { readonly maxHeaderBytes: number; readonly maxHeaderFields: number }) {
     this.#maxHeaderBytes = options.maxHeaderBytes;
@@ -20,9 +20,13 @@ export class GotTransport {
   }
 
   async request(hop: Hop): Promise<TransportResponse> {
-    this.#client ??= this.#load();
-    const client = await this.#client;
+    const client = this.#client ?? (await this.#load());
     return exchangeUntilSent(hop, () => send(client, hop, this.#context));
+  }
+
+  /** Resolves when requests can be sent; the time it takes is no request's. `undefined` where there is nothing to wait for. */
+  ready(): Promise<unknown> | undefined {
+    return this.#client === undefined ? this.#load() : undefined;
   }
 
   close(): Promise<void> {
@@ -33,7 +37,7 @@ export class GotTransport {
   /** With the first request, since whoever imports the package may never send one. */
   async #load(): Promise<Got> {
     const { default: got } = await import('got');
-    return got.extend({
+    this.#client ??= got.extend({
       agent: { http: this.#agents.http, https: this.#agents.https },
       decompress: false,
       followRedirect: false,
@@ -44,6 +48,7 @@ export class GotTransport {
       strictContentLength: false,
       throwHttpErrors: false,
     } as ExtendOptions);
+    return this.#client;
   }
 }
 

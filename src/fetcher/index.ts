@@ -61,6 +61,11 @@ export class Fetcher implements RobotsSource {
     if (this.#closed) throw closedError(request?.url);
     checkRequest(request);
     const { fragment, url } = startOf(request.url);
+    const loading = this.#transport.ready?.();
+    if (loading !== undefined) {
+      await loading;
+      if (this.#closed) throw closedError(url.href);
+    }
     const { connect, page } = this.#settings.timeouts;
     const deadline = this.#deadlines.start(url.href, { pageMs: page, firstPhaseMs: connect }, signal);
     return new Chain({ settings: this.#settings, transport: this.#transport, deadline }, request, url, fragment).run();
