@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { LinkExtractor, type LinkProfile } from '../src/link-extractor/index.ts';
 import { canonicalizeUrl } from '../src/url.ts';
@@ -38,3 +40,332 @@ function isIn(profile: LinkProfile, source: string, rel: string[] = []): boolean
   if (rel.includes('stylesheet')) return false;
   return /^(a|area|frame|iframe|link|meta|header)\//.test(source);
 }
+
+const PAGE = 'http://a.example.test/p?id=1';
+
+function scan(
+  html: string,
+  options: { profile?: LinkProfile; maxLinks?: number; url?: string; headers?: Record<string, string | string[]> } = {},
+) {
+  const { profile = 'exhaustive', maxLinks, url = PAGE, headers = {} } = options;
+  const extractor = new LinkExtractor(maxLinks === undefined ? { profile } : { profile, maxLinks });
+  return extractor.scan({ url, html, headers, userAgent: 'TestBot/1.0' });
+}
+
+/** `source path` of each link, the host of the page left out. */
+function found(html: string, options: Parameters<typeof scan>[1] = {}): string[] {
+  return scan(html, options).links.map(({ source, url }) => `${source} ${url.replace('http://a.example.test/', '/')}`);
+}
+
+const paths = (html: string, options: Parameters<typeof scan>[1] = {}): string[] =>
+  scan(html, options).links.map(({ url }) => url.replace('http://a.example.test/', '/'));
+
+describe('what went wrong elsewhere', () => {
+  test('white space around and within a reference is dropped, a no-break space is not (KF-18)', () => {
+    const html =
+      '<a href=" http://a.example.test/q ">a</a><a href="\n\t/r\n">b</a><a href="/s\n/t">c</a><a href="\u00a0/u">d</a>';
+    expect(paths(html)).toEqual(['/q', '/r', '/s/t', '/%C2%A0/u']);
+  });
+
+  test.each([
+    ['<base href="/pages/">', '/pages/k.html'],
+    ['<base href="sub/">', '/img/sub/k.html'],
+    ['<base href="?">', '/img/k.html'],
+    ['<base href="/one/"><base href="/two/">', '/one/k.html'],
+    ['<base target=_blank><base href="/three/">', '/three/k.html'],
+    ['<base href="javascript:1">', '/img/k.html'],
+    ['<base href="data:,x">', '/img/k.html'],
+    ['<base href="http://[">', '/img/k.html'],
+  ])('%s makes k.html %s (KF-19)', (base, expected) => {
+    const url = 'http://a.example.test/img/x.html';
+    for (const html of [
+      `${base}<a href=k.html>`,
+      `<a href=k.html>k</a>${base}`,
+      `<body><p>${base}</p><a href=k.html>`,
+    ]) {
+      expect(paths(html, { url })).toEqual([expected]);
+    }
+  });
+
+  test.each([
+    ['/i/w_300,h_200/a.jpg 1x,/i/b.jpg 2x', ['/i/w_300,h_200/a.jpg', '/i/b.jpg']],
+    ['a.jpg, b.jpg,, c.jpg,', ['/a.jpg', '/b.jpg', '/c.jpg']],
+    ['data:image/gif;base64,R0lG 1x, /d.jpg 2x', ['/d.jpg']],
+    ['a,b,,c,', ['/a,b,,c']],
+    ['e.jpg (x,y), f.jpg', ['/f.jpg']],
+    ['/w 100w, /wh 100w 50h, /h 50h, /x 1.5x, /xx 1x 2x, /e 1e3x, /n -1x, /z 0w', ['/w', '/wh', '/x', '/e']],
+  ])('srcset="%s" names %j (KF-20)', (srcset, expected) => {
+    expect(paths(`<img srcset="${srcset}">`)).toEqual(expected);
+  });
+
+  test.each([
+    ['0; URL=\n/a', ['/a']],
+    ["0;url='/b'", ['/b']],
+    ['5,url=&quot;/c&quot; rest', ['/c']],
+    ['0; /d', ['/d']],
+    ['0 url=/e', ['/e']],
+    ['3', []],
+    ['; url=/f', []],
+    ['.5; url=/g', ['/g']],
+    ['0;url=javascript:1', []],
+  ])('a refresh of "%s" leads to %j (KF-21)', (content, expected) => {
+    expect(paths(`<meta http-equiv=refresh content="${content}">`)).toEqual(expected);
+    expect(paths(`<META CONTENT="${content}" HTTP-EQUIV=REFRESH>`)).toEqual(expected);
+  });
+
+  test('text of scripts holds no links (KF-22)', () => {
+    const html = `<script>a.src=g;m.parentNode.insertBefore(a,m);var u=('https:'==p?'https://ssl':'http://www')+'.x.example.test/g.js'</script>
+      <script type="application/json">{"href":"/no"}</script><script src="/yes.js"></script>`;
+    expect(found(html)).toEqual(['script/src /yes.js']);
+  });
+
+  test('references to characters are decoded once, by the rules for attributes (KF-23)', () => {
+    const html =
+      '<a href="/l?t=1&amp;p=2">a</a><a href="/l?a=1&copy=2">b</a><a href="/l?x=1&#38;y=2">c</a><a href="/l?b=1&amp;copy=3">d</a><a href="/&copy;&#128;&eacute">e</a>';
+    expect(paths(html)).toEqual([
+      '/l?t=1&p=2',
+      '/l?a=1&copy=2',
+      '/l?x=1&y=2',
+      '/l?b=1&copy=3',
+      '/%C2%A9%E2%82%AC%C3%A9',
+    ]);
+  });
+
+  test('deep nesting does not overflow (KF-24)', () => {
+    const deep = '<b>'.repeat(200_000);
+    expect(paths(`${deep}<a href="/deep">x</a>`)).toEqual(['/deep']);
+    expect(paths(`${deep}<svg><p><a href="/deep">x</a>`)).toEqual(['/deep']);
+  });
+});
+
+describe('profiles', () => {
+  const html = `<link rel=stylesheet href=/css><link rel=next href=/next><link rel=alternate type=application/rss+xml href=/feed>
+    <link rel=alternate hreflang=nl href=/nl><link rel=search type=application/opensearchdescription+xml href=/osd><link rel=dns-prefetch href=//x.test>
+    <link rel=pingback href=/pingback><link href=/nothing><link rel="shortcut icon" href=/icon>
+    <img src=/img longdesc=/long><form action=/find><button formaction=/else>x</button></form><form method=post action=/buy><input type=submit formaction=/buy2></form>
+    <q cite=/cite></q><a href=/a ping=/ping>a</a><iframe src=/frame srcdoc="<a href=in>x</a><base href=/b/>"></iframe><div style="background:url('/bg')">
+    <svg><use href="#part"/><use xlink:href=/sprite#x></use><image href=/pic></svg>`;
+
+  test('navigation is what leads a person to another page', () => {
+    expect(found(html, { profile: 'navigation' })).toEqual([
+      'link/href /next',
+      'link/href /nl',
+      'a/href /a',
+      'iframe/src /frame',
+    ]);
+  });
+
+  test('resources adds what the page is made of', () => {
+    expect(found(html, { profile: 'resources' })).toEqual([
+      'link/href /css',
+      'link/href /next',
+      'link/href /nl',
+      'link/href /icon',
+      'img/src /img',
+      'a/href /a',
+      'iframe/src /frame',
+      'div/style /bg',
+      'use/xlink:href /sprite',
+      'image/href /pic',
+    ]);
+  });
+
+  test('exhaustive adds GET forms, documents in attributes and what is old or rare', () => {
+    const added = found(html).filter((link) => !found(html, { profile: 'resources' }).includes(link));
+    expect(added).toEqual([
+      'link/href /feed',
+      'link/href /osd',
+      'link/href /nothing',
+      'img/longdesc /long',
+      'form/action /find',
+      'button/formaction /else',
+      'q/cite /cite',
+      'iframe/srcdoc /b/in',
+    ]);
+  });
+
+  test('the default is navigation', () => {
+    const extractor = new LinkExtractor();
+    expect(extractor.extract({ url: PAGE, html })).toEqual(scan(html, { profile: 'navigation' }).links);
+  });
+
+  test('documents in attributes of such documents are left alone', () => {
+    const inner = '<iframe srcdoc="&lt;a href=/two>"></iframe><a href=/one>';
+    expect(found(`<iframe srcdoc='${inner.replaceAll('"', '&quot;')}'></iframe>`)).toEqual(['iframe/srcdoc /one']);
+  });
+
+  test('style sheets name what they refer to, in url() and @import alone', () => {
+    const css = `@import "/i1"; @import url(/i2) screen; a{b:url( "/u1" );c:URL(/u2)} /* url(/no) */ d{content:"url(/no)"} e{f:url(#id)} @media x{} "@import" '/no'; xurl(/no) g{h:url(/u\\33 )} url(a b) url(/u4`;
+    expect(found(`<style>${css}</style><style type=text/less>a{b:url(/no)}</style>`)).toEqual([
+      'style/import /i1',
+      'style/import /i2',
+      'style/url /u1',
+      'style/url /u2',
+      'style/url /u3',
+      'style/url /u4',
+    ]);
+  });
+
+  test.each([
+    [{ profile: 'deep' }, 'CRAWL_OPTION_INVALID', /later release/],
+    [{ profile: 'all' }, 'CRAWL_OPTION_INVALID', /'navigation', 'resources', 'exhaustive'/],
+    [{ maxLinks: -1 }, 'CRAWL_OPTION_INVALID', /maxLinks/],
+    [{ maxlinks: 1 }, 'CRAWL_OPTION_UNKNOWN', /Did you mean "maxLinks"/],
+  ])('%j is refused', (options, code, message) => {
+    const make = () => new LinkExtractor(options as object);
+    expect(make).toThrow(message);
+    expect(make).toThrow(expect.objectContaining({ code }));
+  });
+});
+
+describe('one link', () => {
+  test('is reported once for each place it comes from, where it came first', () => {
+    expect(
+      found('<a href=/x>1</a><area href=/x><a href="/x#y">2</a><a href="http://a.example.test/x">3</a><a href=/z>'),
+    ).toEqual(['a/href /x', 'area/href /x', 'a/href /z']);
+  });
+
+  test('may be followed where any of its occurrences may', () => {
+    const { links } = scan(
+      '<a href=/x rel="nofollow">1</a><a href="/x">2</a><a href=/y rel=nofollow></a><a href=./y rel="ugc, NOFOLLOW"></a>',
+    );
+    expect(links.map(({ url, nofollow }) => [url.slice(-2), nofollow])).toEqual([
+      ['/x', false],
+      ['/y', true],
+    ]);
+    expect(links[1]?.rel).toEqual(['nofollow']);
+  });
+
+  test('has its text, decoded and folded, of the first occurrence that has some', () => {
+    const html = `<a href=/1> a\n <b>b&amp;c</b> <!-- no --> d<script>no</script></a><a href=/2><img></a><a href=/2>two</a><a href=/3>x<a href=/4>${'long '.repeat(500)}`;
+    const { links } = scan(html, { profile: 'navigation' });
+    expect(links.map(({ text }) => text)).toEqual(['a b&c d', 'two', 'x', 'long '.repeat(200).trim()]);
+    expect(scan('<area href=/a>').links[0]).not.toHaveProperty('text');
+  });
+
+  test('loses user name and password', () => {
+    expect(paths('<a href="http://u:p@a.example.test/x">')).toEqual(['/x']);
+  });
+
+  test('counts beyond maxLinks, each once', () => {
+    const html = '<a href=/1></a><a href=/2></a><a href=/1></a><a href=/3></a><a href=/3></a><a href=/4></a>';
+    const { links, capped } = scan(html, { maxLinks: 2 });
+    expect([links.length, capped]).toEqual([2, 2]);
+    expect(scan(html, { maxLinks: 0 }).links).toEqual([]);
+    expect(scan(html).capped).toBe(0);
+  });
+});
+
+describe('what a page says of all its links', () => {
+  test.each([
+    ['<meta name=robots content="noindex, nofollow">', {}, true],
+    ['<meta name=TestBot content=nofollow>', {}, true],
+    ['<meta name=otherbot content=nofollow>', {}, false],
+    ['', { 'X-Robots-Tag': ['noindex', 'testbot: nofollow'] }, true],
+    ['<template><meta name=robots content=nofollow></template>', {}, false],
+  ])('%s with %j: nofollow is %s', (meta, headers, nofollow) => {
+    const { links } = scan(`<a href=/x>x</a>${meta}`, { headers: headers as Record<string, string> });
+    expect(links[0]?.nofollow).toBe(nofollow);
+  });
+
+  test('does not hold for what names other versions of the page', () => {
+    const html =
+      '<meta name=robots content=none><link rel=canonical href=/c><link rel=alternate hreflang=nl href=/nl><link rel=next href=/n><a rel=alternate href=/a>';
+    expect(scan(html).links.map(({ nofollow }) => nofollow)).toEqual([false, false, true, true]);
+  });
+
+  test('gives the named metas, whose names may be tokens', () => {
+    const html =
+      '<meta name=" ROBOTS " content=noarchive><meta name=viewport content=x><meta property=og:url content=y><meta name=og:title content=z><meta name=empty>';
+    expect(scan(html).metas).toEqual([
+      { name: 'robots', content: 'noarchive' },
+      { name: 'viewport', content: 'x' },
+    ]);
+  });
+});
+
+describe('title and canonical URL', () => {
+  test.each([
+    ['<title> A &amp; B\n C</title><title>no</title>', 'A & B C'],
+    ['<title></title>', ''],
+    ['<p>x', undefined],
+    ['<svg><title>no</title></svg><title>yes', 'yes'],
+    ['<template><title>no</title></template><body><title>yes</title>', 'yes'],
+    ['<!--<title>no</title>--><title><b>x</b></title>', '<b>x</b>'],
+  ])('the title of %s is %j', (html, title) => {
+    expect(scan(html).title).toBe(title);
+  });
+
+  test.each([
+    ['<link rel=canonical href=/c>', {}, '/c'],
+    ['<head></head><link rel="x CANONICAL" href=/c>', {}, '/c'],
+    ['<body><link rel=canonical href=/c>', {}, undefined],
+    ['<head><noscript><img></noscript><link rel=canonical href=/c>', {}, undefined],
+    ['<link rel=canonical href=/c><link rel=canonical href=/d>', {}, undefined],
+    ['<link rel=canonical href=/c><link rel=canonical href=c>', {}, '/c'],
+    ['<link rel=canonical hreflang=nl href=/c>', {}, undefined],
+    ['<link rel=canonical media=print href=/c>', {}, undefined],
+    ['<link rel=canonical href="/p?id=1#x">', {}, undefined],
+    ['<link rel=canonical href="/p?id=1">', {}, '/p?id=1'],
+    ['<link rel=canonical href="mailto:x">', {}, undefined],
+    ['<base href=/b/><link rel=canonical href=c>', { link: '<c>; rel=canonical' }, undefined],
+    ['<base href=/b/>', { Link: ['</x>; rel=next', '<c>; rel="canonical"'] }, '/c'],
+  ])('%s with %j is canonically %j', (html, headers, canonical) => {
+    const url = scan(html, { headers: headers as Record<string, string> }).canonical;
+    expect(url?.replace('http://a.example.test', '')).toBe(canonical);
+  });
+});
+
+describe('headers', () => {
+  test('are relative to the URL of the answer, not to the base', () => {
+    const headers = {
+      Link: '<n>; rel="next,prefetch", <n2>; rel=next',
+      Refresh: '1;url=r',
+      'Content-Location': 'p.html',
+    };
+    expect(found('<base href=/b/><a href=x>', { headers })).toEqual([
+      'header/link /n',
+      'header/link /n2',
+      'header/refresh /r',
+      'header/content-location /p.html',
+      'a/href /b/x',
+    ]);
+  });
+
+  test('links that speak of another document, or name what is no page, are left out', () => {
+    const headers = {
+      link: '</a>; rel=next; anchor="/other", </b>; rel=next; anchor="#x", </c>; rel=preload, </d>; rel=preconnect',
+    };
+    expect(found('', { headers, profile: 'navigation' })).toEqual(['header/link /b']);
+    expect(found('', { headers })).toEqual(['header/link /b', 'header/link /c']);
+  });
+
+  test('a refresh without a URL, and an empty Content-Location, lead nowhere', () => {
+    expect(found('', { headers: { refresh: '5', 'content-location': ' ' } })).toEqual([]);
+  });
+});
+
+test('never throws, whatever the URL of the document', () => {
+  for (const url of ['', 'nonsense', 'mailto:x', 'file:///x', 'http://u:p@a.example.test/#f']) {
+    const { links } = scan('<a href=rel></a><a href="http://a.example.test/abs"></a><base href="">', { url });
+    expect(links.map((link) => link.url)).toContain('http://a.example.test/abs');
+  }
+});
+
+test('links do not hold on to the pages they were found on', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const kept: unknown[] = [];
+  const rest = 'x'.repeat(1_000_000);
+  const keepOf = (n: number): void => {
+    const html = `<title>${'t'.repeat(50)}${n}</title><a href="http://a.example.test/${'p'.repeat(50)}" rel="${'r'.repeat(20)}">${'text '.repeat(10)}</a><a href="${'q'.repeat(50)}">${n}</a>${rest}${n}`;
+    kept.push(scan(html, { profile: 'navigation' }));
+  };
+  keepOf(0);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 1; n <= 60; n++) keepOf(n);
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
+  expect(kept).toHaveLength(61);
+});

@@ -53,3 +53,8 @@ export function detached(text: string): string {
   // Shorter ones are copied by the engine anyway.
   return text.length < 13 ? text : ` ${text}`.slice(1);
 }
+
+/** The same string, put together: until then one that was joined keeps what it was joined from. */
+export function joined(text: string): string {
+  return text.charCodeAt(0) >= 0 ? text : '';
+}

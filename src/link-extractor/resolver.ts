@@ -1,6 +1,6 @@
 import { resolveUrl } from '../url.ts';
 import { codesOf } from './codes.ts';
-import { detached } from './entities.ts';
+import { detached, joined } from './entities.ts';
 
 /** By code of a character: 1 stays as it is in a path and in a query, 2 has a meaning of its own. */
 const CLASSES = new Uint8Array(128);
@@ -68,9 +68,11 @@ export class Resolver {
     const first = codes[start] as number;
     if (first === SLASH) {
       if (end > start + 1 && codes[start + 1] === SLASH) return undefined;
-      return isPlain(codes, start, end) ? this.#origin + text.slice(start, end) : undefined;
+      return isPlain(codes, start, end) ? joined(this.#origin + text.slice(start, end)) : undefined;
     }
-    if (first === QUESTION) return isPlain(codes, start, end) ? this.#withoutQuery + text.slice(start, end) : undefined;
+    if (first === QUESTION) {
+      return isPlain(codes, start, end) ? joined(this.#withoutQuery + text.slice(start, end)) : undefined;
+    }
     if (first === LETTER_H && text.startsWith('http', start)) {
       const absolute = this.#absolute(text, codes, start, end);
       if (absolute !== undefined) return absolute;
@@ -81,7 +83,7 @@ export class Resolver {
       const parent = directory.lastIndexOf('/', directory.length - 2);
       if (parent >= this.#origin.length) directory = directory.slice(0, parent + 1);
     }
-    return isPlain(codes, start, end) ? directory + text.slice(start, end) : undefined;
+    return isPlain(codes, start, end) ? joined(directory + text.slice(start, end)) : undefined;
   }
 
   #absolute(text: string, codes: Uint16Array, start: number, end: number): string | undefined {

@@ -26,21 +26,20 @@ export function parseSrcset(text: string): string[] {
 
 /** Reads up to the comma that ends the candidate; returns where to go on. */
 function readDescriptors(text: string, at: number, into: string[]): number {
-  let word = '';
-  let depth = 0;
+  let start = at;
+  let isNested = false;
+  const take = (end: number): void => {
+    if (end > start) into.push(text.slice(start, end));
+    start = end + 1;
+  };
   for (; at < text.length; at++) {
     const char = text[at] as string;
-    if (depth === 0 && char === ',') break;
-    if (depth === 0 && isSpace(char)) {
-      if (word !== '') into.push(word);
-      word = '';
-      continue;
-    }
-    if (char === '(') depth = 1;
-    else if (char === ')') depth = 0;
-    word += char;
+    if (isNested) isNested = char !== ')';
+    else if (char === ',') break;
+    else if (isSpace(char)) take(at);
+    else isNested = char === '(';
   }
-  if (word !== '') into.push(word);
+  take(at);
   return at + 1;
 }
 
