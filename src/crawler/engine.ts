@@ -36,7 +36,8 @@ export class Engine {
   #adding = 0;
   #woken = false;
   #wake: (() => void) | undefined;
-  #idle: (() => void)[] = [];
+  #delivering = 0;
+  #idle: ((state: 'idle' | 'delivering') => void)[] = [];
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -76,9 +77,9 @@ export class Engine {
   }
 
   /** Starts no new request; resolves when none is in flight. */
-  pause(): Promise<void> {
+  async pause(): Promise<void> {
     this.#paused = true;
-    return this.#untilIdle();
+    await this.#untilIdle();
   }
 
   resume(): void {
@@ -86,11 +87,25 @@ export class Engine {
     this.wake();
   }
 
-  /** Starts no new request and lets `run` resolve; resolves when none is in flight. */
-  stop(): Promise<void> {
+  /**
+   * Starts no new request and lets `run` resolve.
+   * @returns when none is in flight: `'delivering'` where the user's code is still busy with pages.
+   */
+  stop(): Promise<'idle' | 'delivering'> {
     this.#stopping = true;
     this.wake();
     return this.#untilIdle();
+  }
+
+  /** Does the user's part of a visit, which nobody waits for who may be part of it. */
+  async delivering<T>(work: () => Promise<T>): Promise<T> {
+    this.#delivering++;
+    this.#tellIdle();
+    try {
+      return await work();
+    } finally {
+      this.#delivering--;
+    }
   }
 
   /** Keeps the crawl from ending while URLs are on their way into the frontier. */
@@ -188,13 +203,15 @@ export class Engine {
     }
   }
 
-  #untilIdle(): Promise<void> {
-    if (this.#held.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+  #untilIdle(): Promise<'idle' | 'delivering'> {
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#tellIdle();
+    });
   }
 
   #tellIdle(): void {
-    if (this.#held.size > 0) return;
-    for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#held.size > this.#delivering) return;
+    for (const resolve of this.#idle.splice(0)) resolve(this.#delivering > 0 ? 'delivering' : 'idle');
   }
 }

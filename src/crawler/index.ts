@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { CrawlError, isCrawlError } from '../errors.ts';
 import type { CrawlStore } from '../ports.ts';
 import { readSeeds, type SeedInput } from '../seeding.ts';
@@ -32,7 +31,6 @@ export interface RunOptions {
  */
 export class Crawler extends SafeEmitter {
   readonly #settings: Settings;
-  readonly #delivery = new AsyncLocalStorage<true>();
   #memory: CrawlStore | undefined;
   #addedEarly: URL[] = [];
   #run: Run | undefined;
@@ -80,7 +78,7 @@ export class Crawler extends SafeEmitter {
     } finally {
       channel.cancel();
       // Only the crawl that this channel belongs to may be stopped by it.
-      if (this.#run?.channel === channel) void this.#run.stop(true, false);
+      if (this.#run?.channel === channel) void this.#run.stop(true);
       await running;
     }
     if (failure !== undefined) throw failure;
@@ -99,11 +97,11 @@ export class Crawler extends SafeEmitter {
   }
 
   /**
-   * Starts no new request; resolves when none is in flight. Does nothing where no crawl runs. Called from a `page`
-   * listener, `visit` or the loop over `pages()`, which are in flight themselves, it resolves at once.
+   * Starts no new request; resolves when none is in flight. Pages that are with their listeners are not waited for, since
+   * it may be a listener that waits here. Does nothing where no crawl runs.
    */
   async pause(): Promise<void> {
-    await this.#run?.pause(!this.#isInsideDelivery());
+    await this.#run?.pause();
   }
 
   /** Takes up a paused crawl. */
@@ -112,12 +110,12 @@ export class Crawler extends SafeEmitter {
   }
 
   /**
-   * Ends the crawl: what is in flight is finished, or with `now` aborted and put back. Resolves when `run` has.
-   * Called from a `page` listener or `visit`, for which the run itself waits, it resolves at once. What is queued stays
-   * so, and a later `run` goes on with it.
+   * Ends the crawl: what is in flight is finished, or with `now` aborted and put back. Resolves when the run has ended,
+   * or when all that keeps it are pages with their listeners, since it may be a listener that waits here; `run` itself
+   * waits for them. What is queued stays so, and a later `run` goes on with it.
    */
   async stop(options: { readonly now?: boolean } = {}): Promise<void> {
-    await this.#run?.stop(options.now ?? false, !this.#isInsideDelivery());
+    await this.#run?.stop(options.now ?? false);
   }
 
   /** The totals so far. */
@@ -161,11 +159,6 @@ export class Crawler extends SafeEmitter {
     this.#run?.countError(error);
   }
 
-  /** Whether the caller is one of those that a page's delivery waits for. */
-  #isInsideDelivery(): boolean {
-    return this.#delivery.getStore() === true;
-  }
-
   async #crawl(seeds: URL[], channel: PageChannel | undefined, signal: AbortSignal | undefined): Promise<CrawlStats> {
     if (this.#run !== undefined) {
       throw new CrawlError('CRAWL_ALREADY_RUNNING', 'This crawler is running: await its run(), or stop() it first.');
@@ -189,9 +182,9 @@ export class Crawler extends SafeEmitter {
     const base = Crawler.prototype;
     return {
       emit: (event, ...args) => this.emit(event, ...args),
-      emitAndWait: (event, ...args) => this.#delivery.run(true, () => this.emitAndWait(event, ...args)),
+      emitAndWait: (event, ...args) => this.emitAndWait(event, ...args),
       wants: (event) => this.listenerCount(event) > 0,
-      visit: this.visit === base.visit ? undefined : (page) => this.#delivery.run(true, () => this.visit(page)),
+      visit: this.visit === base.visit ? undefined : (page) => this.visit(page),
       expand: this.expand === base.expand ? undefined : (page) => this.expand(page),
       shouldVisit: this.shouldVisit === base.shouldVisit ? undefined : (link, from) => this.shouldVisit(link, from),
       prioritize: this.prioritize === base.prioritize ? undefined : (request) => this.prioritize(request),

@@ -3,7 +3,7 @@ import { CrawlError, describeThrown } from '../errors.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
 import type { CrawlStore } from '../ports.ts';
 import { type AdmittedSeeds, admitSeeds, admitSitemaps, sitemapLinks, usualSitemap } from '../seeding.ts';
-import type { CrawlRequest, CrawlStats } from '../types.ts';
+import type { CrawlRequest, CrawlStats, Page } from '../types.ts';
 import type { VisitContext } from '../visit/context.ts';
 import { prioritized } from '../visit/links-step.ts';
 import { refuse } from '../visit/refusal.ts';
@@ -54,7 +54,7 @@ export class Run {
     signal: AbortSignal | undefined,
   ): Promise<CrawlStats> {
     const settings = memory === undefined ? this.#settings : { ...this.#settings, store: memory };
-    const onAbort = (): void => void this.stop(true, false);
+    const onAbort = (): void => void this.stop(true);
     try {
       const session = await Session.open(settings);
       this.#session = session;
@@ -79,12 +79,10 @@ export class Run {
     this.#session?.stats.failed(error.code, hostOfError(error));
   }
 
-  /** @param wait - Whether to resolve only when nothing is in flight. */
-  async pause(wait: boolean): Promise<void> {
+  async pause(): Promise<void> {
     if (this.#engine === undefined || this.#engine.paused) return;
-    const idle = this.#engine.pause().then(() => this.#user.emit('pause'));
-    // Pages that wait for their reader are in flight, and the reader may be who waits here.
-    if (wait && this.channel === undefined) await idle;
+    await this.#engine.pause();
+    this.#user.emit('pause');
   }
 
   resume(): void {
@@ -93,14 +91,15 @@ export class Run {
     this.#user.emit('resume');
   }
 
-  /** @param wait - Whether to resolve only when the run has ended. */
-  async stop(now: boolean, wait: boolean): Promise<void> {
+  /** Resolves when the run has ended, or waits for nothing but listeners. */
+  async stop(now: boolean): Promise<void> {
     this.#stopped = { now: now || this.#stopped?.now === true };
     // Pages that wait for a reader would keep the run from ending; they are put back unread.
     this.channel?.cancel();
     if (now) this.#abort.abort();
-    void this.#engine?.stop();
-    if (wait) await this.#finished.promise;
+    const quiet = this.#engine?.stop();
+    if ((await quiet) === 'delivering') return;
+    await this.#finished.promise;
   }
 
   async add(urls: readonly URL[]): Promise<number> {
@@ -182,7 +181,7 @@ export class Run {
       unreachable,
       events: this.#user,
       hooks: {
-        deliver: (page) => hooks.deliver(page),
+        deliver: (page) => this.#deliver(hooks, page),
         expand: (page) => hooks.expand(page),
         shouldVisit: (link, from) => hooks.shouldVisit(link, from),
         prioritize: hooks.prioritize,
@@ -203,6 +202,11 @@ export class Run {
           : undefined,
       checkpoint: store.durable === true ? () => session.statsEntry(clock.now(), STATS_COMMIT_MS) : undefined,
     };
+  }
+
+  async #deliver(hooks: GuardedHooks, page: Page): Promise<boolean> {
+    if (this.#engine === undefined) return false;
+    return this.#engine.delivering(() => hooks.deliver(page));
   }
 
   async #seed(session: Session, seeds: readonly URL[]): Promise<void> {
