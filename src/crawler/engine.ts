@@ -22,6 +22,9 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Leases are renewed this often, well within their time. */
 const RENEW_EVERY_MS = 60_000;
 
+/** How long `pause` and `stop` wait for pages that are with the user's code, once nothing else is in flight. */
+const DELIVERY_PATIENCE_MS = 100;
+
 /**
  * Keeps workers busy: leases what is due, runs visits in a bounded pool, sleeps until something comes due, and knows
  * when all is done. It counts its own work in flight, because a pool that is idle for a moment has not finished.
@@ -37,6 +40,7 @@ export class Engine {
   #woken = false;
   #wake: (() => void) | undefined;
   #delivering = 0;
+  #patience: NodeJS.Timeout | undefined;
   #idle: ((state: 'idle' | 'delivering') => void)[] = [];
 
   constructor(parts: EngineParts) {
@@ -211,7 +215,19 @@ export class Engine {
   }
 
   #tellIdle(): void {
-    if (this.#held.size > this.#delivering) return;
-    for (const resolve of this.#idle.splice(0)) resolve(this.#delivering > 0 ? 'delivering' : 'idle');
+    if (this.#held.size === 0) this.#tell('idle');
+    else if (this.#held.size === this.#delivering && this.#idle.length > 0) {
+      // Most pages are soon done with; only who still holds one after this may be waiting for us.
+      this.#patience ??= setTimeout(() => {
+        this.#patience = undefined;
+        if (this.#held.size === this.#delivering) this.#tell(this.#delivering > 0 ? 'delivering' : 'idle');
+      }, DELIVERY_PATIENCE_MS);
+    }
+  }
+
+  #tell(state: 'idle' | 'delivering'): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
+    for (const resolve of this.#idle.splice(0)) resolve(state);
   }
 }
