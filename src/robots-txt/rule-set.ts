@@ -1,4 +1,4 @@
-import robotsParser from 'robots-parser';
+import { createRequire } from 'node:module';
 import { withEscapedQuery } from './canonical.ts';
 import type { Rule } from './group.ts';
 import { type CompiledPattern, compilePattern, matchPattern } from './linear-match.ts';
@@ -88,6 +88,15 @@ interface Parser {
   getMatchingLineNumber(url: string, userAgent: string): number;
 }
 
+type ParseRobots = (url: string, text: string) => Parser;
+let parseRobots: ParseRobots | undefined;
+
+/** Loaded with the first rules there are, since whoever imports the package may never see any. */
+function robotsParser(): ParseRobots {
+  parseRobots ??= createRequire(import.meta.url)('robots-parser') as ParseRobots;
+  return parseRobots;
+}
+
 /** robots-parser over one group in canonical form, which is what it reads without fault. */
 class PlainRules {
   readonly #parser: Parser;
@@ -99,8 +108,7 @@ class PlainRules {
     // One character more than the longest rule shows whether the path ends where a `$` wants it to.
     this.#reach = longest(rules) + 1;
     const lines = rules.map(({ allow, pattern }) => `${allow ? 'Allow' : 'Disallow'}: /?${pattern}`);
-    const parse = robotsParser as unknown as (url: string, text: string) => Parser;
-    this.#parser = parse('http://a/robots.txt', ['User-agent: *', ...lines].join('\n'));
+    this.#parser = robotsParser()('http://a/robots.txt', ['User-agent: *', ...lines].join('\n'));
   }
 
   decide(path: string): Rule | undefined {
