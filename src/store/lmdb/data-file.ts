@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CrawlError } from '../../errors.ts';
 
@@ -47,13 +47,8 @@ export function readHead(directory: string): DataHead | undefined {
 }
 
 /** LMDB leaves out pages at the end that it has allocated and not used; mapped memory must not end before they do. */
-export function extend(directory: string, bytes: number): void {
-  const file = openSync(join(directory, DATA_FILE), 'r+');
-  try {
-    ftruncateSync(file, bytes);
-  } finally {
-    closeSync(file);
-  }
+export function extendTo(file: number, bytes: number): void {
+  if (fstatSync(file).size < bytes) ftruncateSync(file, bytes);
 }
 
 function metaPage(file: number, at: number): Omit<DataHead, 'fileBytes'> | undefined {

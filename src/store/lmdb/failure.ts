@@ -1,4 +1,5 @@
 import { CrawlError, type CrawlErrorCode, describeThrown, isCrawlError } from '../../errors.ts';
+import { hasRoom } from './room.ts';
 
 /** LMDB's own numbers, and what the system's mean here. */
 const CODES: Readonly<Record<string, CrawlErrorCode>> = {
@@ -31,15 +32,17 @@ const ADVICE: Partial<Record<CrawlErrorCode, string>> = {
 /** What LMDB or the file system threw, as an error of the store in `directory`. */
 export function storeFailure(thrown: unknown, directory: string): CrawlError {
   if (isCrawlError(thrown)) return thrown;
-  const code = codeOf(thrown);
+  const code = codeOf(thrown, directory);
   const advice = ADVICE[code] ?? 'Open the store again; the crawl goes on from the last commit.';
   return new CrawlError(code, `The store in ${directory} failed: ${describeThrown(thrown)}. ${advice}`, {
     cause: thrown,
   });
 }
 
-function codeOf(thrown: unknown): CrawlErrorCode {
+function codeOf(thrown: unknown, directory: string): CrawlErrorCode {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
+  // A write that stops half-way is an input/output error to LMDB, whatever the reason.
+  if (code === '5' || code === 'EIO') return hasRoom(directory) ? 'CRAWL_STORE_FAILED' : 'CRAWL_STORE_FULL';
   const known = CODES[code];
   if (known !== undefined) return known;
   return /no space left|MDB_MAP_FULL/i.test(describeThrown(thrown)) ? 'CRAWL_STORE_FULL' : 'CRAWL_STORE_FAILED';

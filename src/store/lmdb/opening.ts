@@ -1,14 +1,13 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type * as Lmdb from 'lmdb';
 import { CrawlError } from '../../errors.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Core } from './core.ts';
-import { DATA_FILE, readHead } from './data-file.ts';
 import { loadLmdb } from './dependency.ts';
 import { Environment } from './environment.ts';
 import { GroupCommit } from './group-commit.ts';
 import { DirectoryLock } from './lock.ts';
+import { mend, mustBeWhole, mustNotNeedMending } from './mend.ts';
+import { mustHaveRoom } from './room.ts';
 import { StoreState } from './state.ts';
 
 export interface WritingOptions {
@@ -32,8 +31,10 @@ export async function openForWriting(directory: string, options: WritingOptions)
   let environment: Environment | undefined;
   let checkpoints: Checkpoints | undefined;
   try {
-    Checkpoints.mend(directory);
-    await mustBeOurs(lmdb, directory);
+    mustHaveRoom(directory);
+    const head = mustBeWhole(directory);
+    mend(directory);
+    if (head !== undefined) await mustBeOurs(lmdb, directory);
     environment = Environment.open(lmdb, directory, { readOnly: false, mapSize: options.mapSize });
     const core = new Core(environment);
     core.load();
@@ -54,9 +55,10 @@ export async function openForWriting(directory: string, options: WritingOptions)
 
 export async function openForReading(directory: string, mapSize: number | undefined): Promise<OpenParts> {
   const lmdb = await loadLmdb();
-  if (readHead(directory) === undefined) {
+  if (mustBeWhole(directory) === undefined) {
     throw new CrawlError('CRAWL_STORE_FORMAT', `There is no crawl store in ${directory}.`);
   }
+  mustNotNeedMending(directory);
   const environment = Environment.open(lmdb, directory, { readOnly: true, mapSize });
   try {
     StoreState.check(environment.table('state'), directory);
@@ -92,7 +94,6 @@ function parts(
 
 /** Looks into a database without changing it: another program's is left alone. */
 async function mustBeOurs(lmdb: typeof Lmdb, directory: string): Promise<void> {
-  if (!existsSync(join(directory, DATA_FILE)) || readHead(directory) === undefined) return;
   const environment = Environment.open(lmdb, directory, { readOnly: true, mapSize: undefined });
   try {
     StoreState.check(environment.table('state'), directory);
