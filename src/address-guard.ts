@@ -139,6 +139,11 @@ export class AddressGuard {
     return this.#named.has(bareHost(hostname));
   }
 
+  /** Whether {@link check} may say no for some address of this host. Never throws. */
+  dependsOnAddress(hostname: string): boolean {
+    return this.#network !== 'any' && !(this.#network === 'seeds' && this.isNamed(hostname));
+  }
+
   /**
    * @param address - IPv4 or IPv6, as a resolver or a socket gives it.
    * @param hostname - The host of the URL that leads there.

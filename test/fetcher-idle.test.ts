@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type Agents, createAgents } from '../src/fetcher/agents.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { IdleSockets, keepWith } from '../src/fetcher/agents.ts';
 import { fetcherOver, rejection, TRANSPORTS, USER_AGENT } from './helpers/fetcher.ts';
 import { startRawSite, startSite } from './helpers/site.ts';
 
@@ -104,18 +104,25 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   });
 
   describe('an unused connection', () => {
-    let agents: Agents;
+    let agent: http.Agent;
+    let idle: IdleSockets;
+
+    beforeEach(() => {
+      idle = new IdleSockets();
+      agent = keepWith(new http.Agent({ keepAlive: true, scheduling: 'lifo' }), idle);
+    });
 
     afterEach(() => {
       vi.restoreAllMocks();
-      agents.close();
+      agent.destroy();
+      idle.clear();
     });
 
     /** Sends a request, and gives its socket once it is put aside. */
     async function use(port: number): Promise<Socket> {
       const socket = await new Promise<Socket>((resolve, reject) => {
         http
-          .get({ agent: agents.http, host: '127.0.0.1', port }, (response) => {
+          .get({ agent, host: '127.0.0.1', port }, (response) => {
             const { socket } = response;
             response.resume().on('close', () => resolve(socket));
           })
@@ -131,7 +138,6 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
         response.removeHeader('keep-alive');
         response.end('x');
       });
-      agents = createAgents();
       const first = await use(site.port);
       const now = vi.spyOn(performance, 'now');
       const start = performance.now();
@@ -145,11 +151,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
 
     test('is closed without being asked for again, and none is left', async () => {
       await using site = await startSite((_, response) => response.end('x'));
-      agents = createAgents();
       const first = await use(site.port);
       vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 31_000);
       await expect.poll(() => first.destroyed, { timeout: 5_000 }).toBe(true);
-      expect(agents.idle.size).toBe(0);
+      expect(idle.size).toBe(0);
       await expect.poll(() => site.openSockets).toBe(0);
     });
 
@@ -159,11 +164,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
         servers.push(socket);
         socket.on('data', () => socket.write(OK));
       });
-      agents = createAgents();
       const first = await use(site.port);
-      expect(agents.idle.isFit(first)).toBe(true);
+      expect(idle.isFit(first)).toBe(true);
       servers[0]!.write('more');
-      await expect.poll(() => agents.idle.isFit(first)).toBe(false);
+      await expect.poll(() => idle.isFit(first)).toBe(false);
       expect(await use(site.port)).not.toBe(first);
     });
   });

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { AddressGuard } from '../src/address-guard.ts';
 import { DnsCache } from '../src/dns.ts';
 import type { CrawlError } from '../src/errors.ts';
-import { createAgents } from '../src/fetcher/agents.ts';
+import { IdleSockets, keepWith } from '../src/fetcher/agents.ts';
 import { fetcherOver, rejection, TRANSPORTS } from './helpers/fetcher.ts';
 import { loopbackLookup, startRawSite, startSite } from './helpers/site.ts';
 import { CERTIFICATE, KEY } from './helpers/tls.ts';
@@ -468,18 +468,18 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
 
     test('no more are kept unused than fit, and the oldest goes first', async () => {
       await using site = await startSite((_, response) => response.end('x'), '0.0.0.0');
-      const agents = createAgents(2);
+      const agent = keepWith(new http.Agent({ keepAlive: true }), new IdleSockets(2));
       const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
       for (const host of hosts) {
         await new Promise((resolve, reject) => {
-          const options = { agent: agents.http, host, port: site.port };
+          const options = { agent, host, port: site.port };
           http.get(options, (response) => response.resume().on('close', resolve)).on('error', reject);
         });
         await new Promise(setImmediate);
       }
       await expect.poll(() => site.openSockets).toBe(2);
-      expect(Object.keys(agents.http.freeSockets).map((name) => name.split(':')[0])).toEqual(hosts.slice(1));
-      agents.http.destroy();
+      expect(Object.keys(agent.freeSockets).map((name) => name.split(':')[0])).toEqual(hosts.slice(1));
+      agent.destroy();
     });
   });
 });

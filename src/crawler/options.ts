@@ -1,7 +1,14 @@
 import type { NetworkPolicy } from '../address-guard.ts';
 import type { DnsLookup } from '../dns.ts';
 import { CrawlError, describeThrown } from '../errors.ts';
-import { FETCHER_DEFAULTS, type FetcherOptions, type Timeouts, type TransportOption } from '../fetcher/index.ts';
+import {
+  FETCHER_DEFAULTS,
+  type FetcherOptions,
+  type ProxyOption,
+  type Timeouts,
+  type TlsSettings,
+  type TransportOption,
+} from '../fetcher/index.ts';
 import { fetcherSettings } from '../fetcher/options.ts';
 import { LinkExtractor, type LinkProfile } from '../link-extractor/index.ts';
 import { boolean, integer, number, oneOf, onlyKnown, show } from '../options.ts';
@@ -78,6 +85,15 @@ export interface CrawlerOptions {
   readonly headers?: Readonly<Record<string, string>> | ((url: URL) => Readonly<Record<string, string>>);
   /** Keep cookies, in a jar of the run's own or one of `tough-cookie`'s shape. @defaultValue `false` */
   readonly cookies?: boolean | CookieStore;
+  /**
+   * The proxy to ask through: a URL of http, https or one of the socks schemes, or a function of the URL that gives one or
+   * `undefined`. What it is asked for is held to `network` all the same. @defaultValue none
+   */
+  readonly proxy?: ProxyOption;
+  /** Speak HTTP/2 with servers that choose it. @defaultValue `false` */
+  readonly http2?: boolean;
+  /** Certificate authorities of your own, a client certificate (for the hosts of the seeds), and the like. @defaultValue Node's */
+  readonly tls?: TlsSettings;
   /** Sends the requests: got, Node's own client (`'lean'`, which behaves the same and takes half the time), or a transport of your own. @defaultValue `'got'` */
   readonly transport?: TransportOption;
   /** Mailbox for the `From` header. @defaultValue none */
@@ -131,6 +147,7 @@ export const CRAWLER_DEFAULTS: {
   readonly retries: number;
   readonly network: 'seeds';
   readonly cookies: boolean;
+  readonly http2: boolean;
   readonly transport: 'got';
   readonly extract: 'navigation';
   readonly sitemaps: SitemapMode;
@@ -159,6 +176,7 @@ export const CRAWLER_DEFAULTS: {
   retries: 2,
   network: 'seeds',
   cookies: FETCHER_DEFAULTS.cookies,
+  http2: FETCHER_DEFAULTS.http2,
   transport: FETCHER_DEFAULTS.transport,
   extract: 'navigation',
   sitemaps: 'off',
@@ -176,7 +194,7 @@ export const acceptPages: Accept = (head) =>
 const KNOWN = [
   ...Object.keys(CRAWLER_DEFAULTS),
   ...['userAgent', 'filter', 'store', 'backoffMs', 'dnsLookup', 'headers', 'from', 'acceptLanguage', 'accept', 'sinks'],
-  ...['canonical', 'clock'],
+  ...['canonical', 'clock', 'proxy', 'tls'],
 ];
 
 /** The options of one crawler, checked and complete; later changes to the user's object don't reach it. */
@@ -271,8 +289,8 @@ export function readOptions(options: CrawlerOptions): Settings {
 }
 
 function readFetcherOptions(options: CrawlerOptions, userAgent: string, maxRedirects: number): FetcherOptions {
-  const { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, transport } = options;
-  const given = { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, transport };
+  const { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, http2, proxy, tls, transport } = options;
+  const given = { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, http2, proxy, tls, transport };
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const fetcher: FetcherOptions = { userAgent, maxRedirects, ...present };
   // The fetcher is made when a crawl begins; what is wrong with its options is to be known now.

@@ -1,6 +1,7 @@
-import http from 'node:http';
-import https from 'node:https';
+import type http from 'node:http';
+import type https from 'node:https';
 import type { Socket } from 'node:net';
+import type { Hop } from './hop.ts';
 
 /** How long an unused connection is kept at most, the time until the next sweep included. */
 const IDLE_MS = 30_000;
@@ -13,33 +14,6 @@ const MARGIN_MS = 1_000;
 
 /** How many are kept. A crawl of many hosts would else have more of them than a process may have files open. */
 const MAX_IDLE_SOCKETS = 256;
-
-/** Where connections are kept between requests. */
-export interface Agents {
-  readonly http: http.Agent;
-  readonly https: https.Agent;
-  readonly idle: IdleSockets;
-  close(): void;
-}
-
-/**
- * Agents that keep connections alive, together no more than `maxIdle` of them unused. They limit no number of sockets
- * in use: how many requests a host gets at a time is for politeness to say. Idle sockets don't keep the process alive.
- */
-export function createAgents(maxIdle: number = MAX_IDLE_SOCKETS): Agents {
-  const options: http.AgentOptions = { keepAlive: true, scheduling: 'lifo' };
-  const idle = new IdleSockets(maxIdle);
-  const agents = {
-    http: keepWith(new http.Agent(options), idle),
-    https: keepWith(new https.Agent(options), idle),
-  };
-  const close = () => {
-    agents.http.destroy();
-    agents.https.destroy();
-    idle.clear();
-  };
-  return { ...agents, idle, close };
-}
 
 interface Rest {
   readonly until: number;
@@ -58,7 +32,7 @@ export class IdleSockets {
   readonly #most: number;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(most: number) {
+  constructor(most: number = MAX_IDLE_SOCKETS) {
     this.#most = most;
   }
 
@@ -150,6 +124,10 @@ interface AgentInside {
   keepSocketAlive(socket: Socket): boolean;
   reuseSocket(socket: Socket, request: http.ClientRequest): void;
   getName(options: https.RequestOptions): string;
+  createConnection(
+    options: https.RequestOptions & { readonly hop?: Hop },
+    callback: (error: Error | null, socket?: Socket) => void,
+  ): Socket | undefined;
   readonly freeSockets: Record<string, Socket[] | undefined>;
 }
 
@@ -158,16 +136,29 @@ function nameOf({ host, port }: https.RequestOptions): string {
   return `${host}:${port}:`;
 }
 
-/** `keepSocketAlive` and `reuseSocket` are Node's documented way to have a say in what is kept. */
-function keepWith<A extends http.Agent>(agent: A, idle: IdleSockets): A {
+/**
+ * Makes an agent leave its unused connections to `idle`; `keepSocketAlive` and `reuseSocket` are Node's documented way to
+ * have a say in what is kept.
+ * @param open - Opens connections in place of the agent.
+ */
+export function keepWith<A extends http.Agent>(agent: A, idle: IdleSockets, open?: (hop: Hop) => Promise<Socket>): A {
   const inside = agent as unknown as AgentInside;
   const addRequest = inside.addRequest.bind(agent);
+  const connect = inside.createConnection.bind(agent);
   const reuse = inside.reuseSocket.bind(agent);
   inside.getName = nameOf;
   inside.addRequest = (request, options, ...more) => {
     const free = inside.freeSockets[nameOf(options)];
     if (free !== undefined) idle.weed(free);
     addRequest(request, options, ...more);
+  };
+  inside.createConnection = (options, callback) => {
+    const { hop } = options;
+    const prepared = hop?.takePrepared();
+    if (prepared !== undefined) return prepared;
+    if (open === undefined || hop === undefined) return connect(options, callback);
+    open(hop).then((socket) => callback(null, socket), callback);
+    return undefined;
   };
   inside.keepSocketAlive = (socket) => {
     socket.setKeepAlive(true, 1_000);

@@ -90,10 +90,11 @@ export class Chain {
     this.#guard.checkHostname(url.hostname);
     if (this.#request.beforeHop !== undefined) await deadline.race(this.#ask(this.#request.beforeHop));
     deadline.throwIfAborted();
-    const headers = this.#headers(url);
+    const trusted = this.#isTrusted(url);
+    const headers = this.#headers(url, trusted);
     if (settings.cookies !== undefined) await this.#addCookies(settings.cookies, headers);
     const resend = this.#request.resend ?? this.#request.redirect !== 'manual';
-    const hop = new Hop(url, headers, resend, { deadline, guard: this.#guard, settings });
+    const hop = new Hop(url, headers, { deadline, guard: this.#guard, settings, resend, trusted });
     this.#sentAt = performance.now();
     let response: TransportResponse;
     try {
@@ -117,15 +118,27 @@ export class Chain {
     await this.#context.deadline.race(takeCookies(store, this.#url.href, headers));
   }
 
-  #headers(url: URL): Record<string, string> {
-    const { settings } = this.#context;
-    return requestHeaders(settings, {
+  #headers(url: URL, trusted: boolean): Record<string, string> {
+    const { headers, referer, validators } = this.#request;
+    return requestHeaders(this.#context.settings, {
       url,
-      headers: this.#request.headers,
-      referer: this.#request.referer,
-      sameOrigin: url === this.#start || url.origin === this.#start.origin,
-      named: this.#guard !== settings.network || this.#guard.isNamed(url.hostname),
+      headers,
+      referer,
+      // They are those of the URL that was asked for, not of what it leads to.
+      validators: this.#hops.length === 0 ? validators : undefined,
+      sameOrigin: this.#isSameOrigin(url),
+      trusted,
     });
+  }
+
+  #isSameOrigin(url: URL): boolean {
+    return url === this.#start || url.origin === this.#start.origin;
+  }
+
+  /** Whether the user named this host, and the chain is still at the origin it began with. */
+  #isTrusted(url: URL): boolean {
+    if (!this.#isSameOrigin(url)) return false;
+    return this.#guard !== this.#context.settings.network || this.#guard.isNamed(url.hostname);
   }
 
   async #ask(beforeHop: NonNullable<FetchRequest['beforeHop']>): Promise<void> {

@@ -69,9 +69,12 @@ export class Exchange {
   }
 
   /** Checks where the socket leads, and starts the clock of the headers once it is connected. */
-  onSocket(socket: Socket): void {
-    if (!socket.connecting) {
+  onSocket(socket: Socket, reused: boolean): void {
+    if (reused) {
       this.#fresh = false;
+      this.#hop.takePrepared()?.destroy();
+    }
+    if (!socket.connecting) {
       this.#connected(socket);
       return;
     }
@@ -128,7 +131,8 @@ export class Exchange {
   #connected(socket: Socket): void {
     const hop = this.#hop;
     try {
-      if (socket.remoteAddress !== undefined) hop.checkAddress(socket.remoteAddress);
+      // The far end of any other is the proxy, whom the user named.
+      if (hop.route === undefined && socket.remoteAddress !== undefined) hop.checkAddress(socket.remoteAddress);
     } catch (error) {
       socket.destroy();
       this.#giveUp(error as Error);
@@ -145,11 +149,13 @@ export class Exchange {
     this.#hop.deadline.endPhase();
     this.#reject(toFetchError(error, this.#hop.url, this.#phase));
     this.#destroy(error);
+    this.#hop.giveUp();
   }
 
   #timings(): TransportResponse['timings'] {
     const firstByte = performance.now() - this.#readyAt;
     if (!this.#fresh) return { firstByte };
+    if (this.#connectedAt === 0) return { connect: this.#readyAt - this.#startedAt, firstByte };
     const foundAt = this.#lookedUpAt === 0 ? this.#startedAt : this.#lookedUpAt;
     return {
       dns: foundAt - this.#startedAt,
@@ -173,7 +179,7 @@ function asLost(error: unknown, url: string): unknown {
   return new CrawlError('CRAWL_CONNECTION_LOST', message, { cause: error, url, retryable: true });
 }
 
-function lateError(phase: 'connect' | 'headers', { connectTimeoutMs, headersTimeoutMs, url }: Hop): CrawlError {
+export function lateError(phase: 'connect' | 'headers', { connectTimeoutMs, headersTimeoutMs, url }: Hop): CrawlError {
   return phase === 'connect'
     ? new CrawlError(
         'CRAWL_CONNECT_TIMEOUT',
@@ -189,8 +195,13 @@ function lateError(phase: 'connect' | 'headers', { connectTimeoutMs, headersTime
       });
 }
 
-function tooManyFields(url: string, fields: number, most: number): CrawlError {
+export function tooManyFields(url: string, fields: number, most: number): CrawlError {
   const message = `The answer has ${fields} header fields, more than ${most} (maxHeaderFields): ${url}`;
+  return new CrawlError('CRAWL_HEADERS_TOO_LARGE', message, { url });
+}
+
+export function headTooLarge(url: string): CrawlError {
+  const message = `The head of the answer is larger than "maxHeaderBytes": ${url}`;
   return new CrawlError('CRAWL_HEADERS_TOO_LARGE', message, { url });
 }
 

@@ -13,6 +13,7 @@ const CODES: Readonly<Record<string, CrawlErrorCode>> = {
   ERR_INVALID_CHAR: 'CRAWL_OPTION_INVALID',
   ERR_INVALID_HTTP_TOKEN: 'CRAWL_OPTION_INVALID',
   ERR_HTTP_INVALID_HEADER_VALUE: 'CRAWL_OPTION_INVALID',
+  ERR_HTTP2_ERROR: 'CRAWL_PROTOCOL_INVALID',
   Z_BUF_ERROR: 'CRAWL_BODY_TRUNCATED',
 };
 
@@ -78,6 +79,8 @@ function classify(code: string, phase: Phase, secure: boolean): CrawlErrorCode {
 }
 
 function isCertificate(code: string): boolean {
+  // The other side's word on the client's certificate.
+  if (code.startsWith('ERR_SSL_') && (code.includes('CERTIFICATE') || code.endsWith('UNKNOWN_CA'))) return true;
   const bare = code.startsWith('ERR_TLS_') ? code.slice('ERR_TLS_'.length) : code;
   return CERTIFICATE.some((start) => bare.startsWith(start));
 }

@@ -3,6 +3,12 @@ import { CrawlError, toCrawlError } from '../errors.ts';
 import type { Headers } from '../types.ts';
 import { checkUserAgent } from '../user-agent.ts';
 
+/** What a server gave to ask by whether something has changed (RFC 9110, 8.8), as it was received. */
+export interface Validators {
+  readonly etag?: string | undefined;
+  readonly lastModified?: string | undefined;
+}
+
 /** Headers of a user's: the same for all, or by URL. */
 export type HeadersOption =
   | Readonly<Record<string, string>>
@@ -36,8 +42,9 @@ export interface HeaderContext {
   readonly referer: string | undefined;
   /** Whether this request goes to the origin that the fetch began with. */
   readonly sameOrigin: boolean;
-  /** Whether the user named this host himself. */
-  readonly named: boolean;
+  /** Whether the user named this host himself, too. */
+  readonly trusted: boolean;
+  readonly validators: Validators | undefined;
 }
 
 /** The headers of one request, names in lower case. */
@@ -51,12 +58,34 @@ export function requestHeaders(settings: HeaderSettings, context: HeaderContext)
   if (settings.acceptLanguage !== undefined) headers['accept-language'] = settings.acceptLanguage;
   const referer = refererFor(context.referer, context.url);
   if (referer !== undefined) headers.referer = referer;
+  addValidators(headers, context.validators);
   const { headers: own } = settings;
   if (typeof own === 'function') add(headers, ask(own, context.url), true);
-  else add(headers, own, context.sameOrigin && context.named);
+  else add(headers, own, context.trusted);
   add(headers, context.headers, context.sameOrigin);
   if (headers['user-agent'] !== settings.userAgent) checkUserAgent(headers['user-agent']);
   return headers;
+}
+
+/** RFC 9110, 13.1: byte for byte as they were received. */
+function addValidators(headers: Record<string, string>, validators: Validators | undefined): void {
+  if (validators === undefined) return;
+  const { etag, lastModified } = validators;
+  if (etag !== undefined && etag !== '') headers['if-none-match'] = etag;
+  if (lastModified !== undefined && lastModified !== '') headers['if-modified-since'] = lastModified;
+}
+
+/** What an answer has to be asked again by, as {@link Validators}; of several lines of one name the first. */
+export function validatorsOf(headers: Headers): Validators | undefined {
+  const etag = firstOf(headers.etag);
+  const lastModified = firstOf(headers['last-modified']);
+  if (etag === undefined && lastModified === undefined) return undefined;
+  return { ...(etag === undefined ? {} : { etag }), ...(lastModified === undefined ? {} : { lastModified }) };
+}
+
+function firstOf(value: string | string[] | undefined): string | undefined {
+  const first = typeof value === 'string' ? value : value?.[0];
+  return first === '' ? undefined : first;
 }
 
 function ask(own: Extract<HeadersOption, (url: URL) => unknown>, url: URL): ReturnType<typeof own> {

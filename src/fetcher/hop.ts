@@ -1,8 +1,19 @@
-import type { LookupFunction } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import type { AddressGuard } from '../address-guard.ts';
 import type { TransportRequest } from '../ports.ts';
 import type { Deadline } from './deadline.ts';
 import type { FetcherSettings } from './options.ts';
+import type { ProxyRoute } from './proxy.ts';
+
+/** What one request of a chain is made with. */
+export interface HopContext {
+  readonly deadline: Deadline;
+  readonly guard: AddressGuard;
+  readonly settings: FetcherSettings;
+  readonly resend: boolean;
+  /** Whether the target may learn who asks: the user named its host, and the chain has not left its origin. */
+  readonly trusted: boolean;
+}
 
 /** One request of a chain, as the transports of this library and those of its users get it. */
 export class Hop implements TransportRequest {
@@ -12,20 +23,23 @@ export class Hop implements TransportRequest {
   readonly deadline: Deadline;
   readonly guard: AddressGuard;
   readonly resend: boolean;
+  readonly trusted: boolean;
+  /** The proxy it goes through. */
+  route: ProxyRoute | undefined;
+  /** The address that the proxy is told in place of the name. */
+  targetAddress: string | undefined;
   readonly #settings: FetcherSettings;
+  #prepared: Socket | undefined;
+  #onGivenUp: (() => void) | undefined;
 
-  constructor(
-    target: URL,
-    headers: Readonly<Record<string, string>>,
-    resend: boolean,
-    context: { readonly deadline: Deadline; readonly guard: AddressGuard; readonly settings: FetcherSettings },
-  ) {
+  constructor(target: URL, headers: Readonly<Record<string, string>>, context: HopContext) {
     this.target = target;
     this.url = target.href;
     this.headers = headers;
-    this.resend = resend;
     this.deadline = context.deadline;
     this.guard = context.guard;
+    this.resend = context.resend;
+    this.trusted = context.trusted;
     this.#settings = context.settings;
   }
 
@@ -47,4 +61,25 @@ export class Hop implements TransportRequest {
   }
 
   readonly checkAddress = (address: string): void => this.guard.check(address, this.target.hostname);
+
+  /** Puts by a connection that stands already. */
+  prepare(socket: Socket): void {
+    this.#prepared = socket;
+  }
+
+  takePrepared(): Socket | undefined {
+    const socket = this.#prepared;
+    this.#prepared = undefined;
+    return socket;
+  }
+
+  /** Says what is to be done where nobody waits for the connection any longer. */
+  onGivenUp(listener: () => void): void {
+    this.#onGivenUp = listener;
+  }
+
+  giveUp(): void {
+    this.#onGivenUp?.();
+    this.takePrepared()?.destroy();
+  }
 }

@@ -5,12 +5,13 @@ import type { Headers } from '../types.ts';
 import { Chain, type HopTransport } from './chain.ts';
 import { Deadlines } from './deadline.ts';
 import { GotTransport } from './got-transport.ts';
+import { checkHeaders, type Validators } from './headers.ts';
 import { LeanTransport } from './lean-transport.ts';
 import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
 import { strip } from './redirect.ts';
 import type { FetchRequest, FetchResult } from './types.ts';
 
-export type { HeadersOption } from './headers.ts';
+export { type HeadersOption, type Validators, validatorsOf } from './headers.ts';
 export {
   type BodySizes,
   FETCHER_DEFAULTS,
@@ -18,9 +19,21 @@ export {
   type Timeouts,
   type TransportOption,
 } from './options.ts';
+export type { ProxyOption } from './proxy.ts';
+export type { TlsSettings } from './tls.ts';
 export type { FetchRequest, FetchResult } from './types.ts';
 
-const REQUEST_FIELDS = ['url', 'headers', 'redirect', 'accept', 'maxBodyBytes', 'resend', 'referer', 'beforeHop'];
+const REQUEST_FIELDS = [
+  'url',
+  'headers',
+  'redirect',
+  'accept',
+  'maxBodyBytes',
+  'resend',
+  'referer',
+  'beforeHop',
+  'validators',
+];
 
 /**
  * Fetches one URL at a time, as a polite and careful client does: it says who asks, follows redirects hop by hop, connects
@@ -115,11 +128,18 @@ function checkRequest(request: FetchRequest): void {
   oneOf('redirect', request.redirect, 'follow', ['follow', 'manual']);
   integer('maxBodyBytes', request.maxBodyBytes, 0);
   boolean('resend', request.resend, true);
+  if (request.validators !== undefined) checkValidators(request.validators);
   for (const name of ['accept', 'beforeHop'] as const) {
     if (request[name] !== undefined && typeof request[name] !== 'function') {
       throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes a function, not ${show(request[name])}.`);
     }
   }
+}
+
+function checkValidators(validators: Validators): void {
+  onlyKnown('validators', validators, ['etag', 'lastModified']);
+  const { etag = '', lastModified = '' } = validators;
+  checkHeaders({ 'if-none-match': etag, 'if-modified-since': lastModified });
 }
 
 /** The URL to ask for: credentials and fragment are not sent. */

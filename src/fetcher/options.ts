@@ -1,11 +1,13 @@
 import { AddressGuard, type NetworkPolicy } from '../address-guard.ts';
 import { DnsCache, type DnsLookup } from '../dns.ts';
 import { CrawlError } from '../errors.ts';
-import { integer, number, onlyKnown, show } from '../options.ts';
+import { boolean, integer, number, onlyKnown, show } from '../options.ts';
 import type { CookieStore, Transport } from '../ports.ts';
 import { checkUserAgent } from '../user-agent.ts';
 import { CookieJars } from './cookies.ts';
 import { checkHeaders, type HeaderSettings, type HeadersOption } from './headers.ts';
+import { checkProxy, type ProxyOption } from './proxy.ts';
+import { checkTls, type TlsSettings } from './tls.ts';
 
 /** Who sends the requests of a fetcher. */
 export type TransportOption = 'got' | 'lean' | Transport;
@@ -68,6 +70,17 @@ export interface FetcherOptions {
    */
   readonly cookies?: boolean | CookieStore | undefined;
   /**
+   * The proxy to ask through: a URL of http, https, socks4, socks4a, socks5 or socks5h with the user's name and password
+   * in it if need be, or a function of the URL that gives one or `undefined`. SOCKS needs the package `socks`. The target
+   * is looked up here all the same, and refused where `network` says so; with `network: 'any'` only the proxy looks it up.
+   * @defaultValue none
+   */
+  readonly proxy?: ProxyOption | undefined;
+  /** Speak HTTP/2 with servers that choose it, HTTP/1.1 with others. @defaultValue `false` */
+  readonly http2?: boolean | undefined;
+  /** Certificate authorities of your own, a certificate for the client, and the like. @defaultValue Node's */
+  readonly tls?: TlsSettings | undefined;
+  /**
    * Sends the requests: got, Node's own client with nothing in between (`'lean'`, which takes about half of the time), or
    * a transport of your own, which is not closed with the fetcher. The first two behave the same. @defaultValue `'got'`
    */
@@ -84,6 +97,7 @@ export const FETCHER_DEFAULTS: Readonly<{
   maxDecompressionRatio: number;
   network: NetworkPolicy;
   cookies: boolean;
+  http2: boolean;
   transport: 'got';
 }> = {
   timeouts: { connect: 10_000, headers: 30_000, page: 120_000 },
@@ -94,10 +108,20 @@ export const FETCHER_DEFAULTS: Readonly<{
   maxDecompressionRatio: 100,
   network: 'seeds',
   cookies: false,
+  http2: false,
   transport: 'got',
 };
 
-const KNOWN = [...Object.keys(FETCHER_DEFAULTS), 'userAgent', 'dnsLookup', 'headers', 'from', 'acceptLanguage'];
+const KNOWN = [
+  ...Object.keys(FETCHER_DEFAULTS),
+  'userAgent',
+  'dnsLookup',
+  'headers',
+  'from',
+  'acceptLanguage',
+  'proxy',
+  'tls',
+];
 
 /** The longest time a timer of Node can wait. */
 const LONGEST_MS = 2_147_483_647;
@@ -113,6 +137,9 @@ export interface FetcherSettings extends HeaderSettings {
   readonly network: NetworkPolicy | AddressGuard;
   readonly dns: DnsCache;
   readonly cookies: CookieStore | undefined;
+  readonly proxy: ProxyOption | undefined;
+  readonly http2: boolean;
+  readonly tls: TlsSettings;
   readonly transport: TransportOption;
 }
 
@@ -129,6 +156,7 @@ export function fetcherSettings(options: FetcherOptions): FetcherSettings {
       `Option "transport" takes 'got', 'lean' or a Transport, not ${show(transport)}.`,
     );
   }
+  if (typeof transport !== 'string') noOwnConnections(options);
   const { maxRedirects, maxHeaderBytes, maxHeaderFields, maxDecompressionRatio } = FETCHER_DEFAULTS;
   return {
     userAgent: checkUserAgent(options.userAgent),
@@ -144,8 +172,20 @@ export function fetcherSettings(options: FetcherOptions): FetcherSettings {
     network,
     dns: dnsLookup instanceof DnsCache ? dnsLookup : new DnsCache({ lookup: dnsLookup }),
     cookies: cookieStore(options.cookies),
+    proxy: checkProxy(options.proxy),
+    http2: boolean('http2', options.http2, FETCHER_DEFAULTS.http2),
+    tls: checkTls(options.tls),
     transport,
   };
+}
+
+/** A transport of the user's makes its own connections. */
+function noOwnConnections(options: FetcherOptions): void {
+  for (const name of ['proxy', 'http2', 'tls'] as const) {
+    if (options[name] === undefined || options[name] === false) continue;
+    const message = `Options "transport" and "${name}" exclude each other: a Transport makes its own connections.`;
+    throw new CrawlError('CRAWL_OPTION_CONFLICT', message);
+  }
 }
 
 function timeouts(given: Partial<Timeouts> | undefined): Timeouts {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Acceptance, Headers, RedirectHop, ResponseHead, Timings } from '../types.ts';
+import type { Validators } from './headers.ts';
 
 /** What is to be fetched. */
 export interface FetchRequest {
@@ -7,6 +8,11 @@ export interface FetchRequest {
   readonly url: string;
   /** Sent besides those of the fetcher, and in place of those with the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Of the copy that is there already: an answer of 304 then means that it still holds. Sent as they are, and not to
+   * where the URL redirects to. @defaultValue none
+   */
+  readonly validators?: Validators | undefined;
   /** Whether redirects are followed here, or their target is handed back as `location`. @defaultValue `'follow'` */
   readonly redirect?: 'follow' | 'manual' | undefined;
   /** Decides on the head of the answer what becomes of its body; not asked about redirects. @defaultValue `'buffer'` */

@@ -1,0 +1,57 @@
+import type { ConnectionOptions } from 'node:tls';
+import tls from 'node:tls';
+import { CrawlError } from '../errors.ts';
+import { boolean, onlyKnown } from '../options.ts';
+
+/** How secure connections are made; each is as in Node's `tls.connect`. */
+export interface TlsSettings {
+  /** Certificate authorities that are trusted in place of Node's own. */
+  readonly ca?: ConnectionOptions['ca'];
+  /** Certificate of the client. It, `key`, `pfx` and `passphrase` are used only for hosts that the user named. */
+  readonly cert?: ConnectionOptions['cert'];
+  readonly key?: ConnectionOptions['key'];
+  readonly pfx?: ConnectionOptions['pfx'];
+  readonly passphrase?: string | undefined;
+  /** `false` trusts everybody: for servers of your own. @defaultValue `true` */
+  readonly rejectUnauthorized?: boolean | undefined;
+  readonly minVersion?: ConnectionOptions['minVersion'];
+  readonly maxVersion?: ConnectionOptions['maxVersion'];
+  readonly ciphers?: string | undefined;
+}
+
+/** The part that says who asks. */
+export type Identity = Pick<TlsSettings, 'cert' | 'key' | 'pfx' | 'passphrase'>;
+
+const IDENTITY = ['cert', 'key', 'pfx', 'passphrase'] as const;
+const KNOWN = ['ca', ...IDENTITY, 'rejectUnauthorized', 'minVersion', 'maxVersion', 'ciphers'];
+
+/**
+ * Tries them out, so that a key that does not fit its certificate is told of before the first request.
+ * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`
+ */
+export function checkTls(given: TlsSettings | undefined): TlsSettings {
+  if (given === undefined) return {};
+  onlyKnown('tls', given, KNOWN);
+  boolean('tls.rejectUnauthorized', given.rejectUnauthorized, true);
+  const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as TlsSettings;
+  try {
+    tls.createSecureContext(settings as tls.SecureContextOptions);
+  } catch (cause) {
+    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "tls" can not be used: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+  return settings;
+}
+
+export function identityOf(settings: TlsSettings): Identity {
+  return pick(settings, (name) => (IDENTITY as readonly string[]).includes(name));
+}
+
+export function withoutIdentity(settings: TlsSettings): TlsSettings {
+  return pick(settings, (name) => !(IDENTITY as readonly string[]).includes(name));
+}
+
+function pick(settings: TlsSettings, wanted: (name: string) => boolean): TlsSettings {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => wanted(name))) as TlsSettings;
+}

@@ -1,0 +1,126 @@
+import http, { type IncomingMessage } from 'node:http';
+import net, { type Socket } from 'node:net';
+import tls from 'node:tls';
+import { CrawlError, describeThrown, isCrawlError } from '../errors.ts';
+import type { Hop } from './hop.ts';
+import { authorityOf, hostOf, type ProxyRoute, portOf, proxyAuthorization, proxyError, serverNameOf } from './proxy.ts';
+
+/** More than this in the head of a proxy's answer is no answer. */
+const MAX_HEAD_BYTES = 16_384;
+
+/** What connections to proxies are made with: its own certificate authorities, but nobody's identity. */
+export interface ProxyConnectOptions {
+  readonly tls: tls.ConnectionOptions;
+  readonly lookup: net.LookupFunction;
+}
+
+/** A connection to the proxy itself. Rejects with `CRAWL_PROXY_FAILED`; ends when the hop is given up. */
+export function connectProxy(route: ProxyRoute, hop: Hop, options: ProxyConnectOptions): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const { host, port } = route;
+    const socket = route.secure
+      ? tls.connect({ ...options.tls, host, port, servername: serverNameOf(host), lookup: options.lookup })
+      : net.connect({ host, port, lookup: options.lookup });
+    const failed = (error: Error) =>
+      reject(proxyError(route, hop.url, error.message, { cause: error, retryable: true }));
+    socket.once('error', failed);
+    socket.once('close', () => failed(new Error('it closed the connection')));
+    socket.once(route.secure ? 'secureConnect' : 'connect', () => {
+      socket.off('error', failed);
+      resolve(socket);
+    });
+    hop.onGivenUp(() => socket.destroy());
+  });
+}
+
+/** A connection to the target of a hop, through the proxy. Rejects with `CRAWL_PROXY_FAILED`. */
+export async function openTunnel(route: ProxyRoute, hop: Hop, options: ProxyConnectOptions): Promise<Socket> {
+  const socket = await connectProxy(route, hop, options);
+  const ignore = () => {};
+  socket.on('error', ignore);
+  try {
+    return route.kind === 'http' ? await askToConnect(route, hop, socket) : await greetSocks(route, hop, socket);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    socket.off('error', ignore);
+  }
+}
+
+/** CONNECT (RFC 9110, 9.3.6). */
+function askToConnect(route: ProxyRoute, hop: Hop, socket: Socket): Promise<Socket> {
+  const authority = authorityOf(hop.target);
+  return new Promise((resolve, reject) => {
+    const failed = (why: string, retryable: boolean, cause?: unknown) =>
+      reject(proxyError(route, hop.url, why, { retryable, ...(cause === undefined ? {} : { cause }) }));
+    const request = http.request({
+      method: 'CONNECT',
+      path: authority,
+      headers: {
+        host: authority,
+        connection: 'keep-alive',
+        'user-agent': hop.headers['user-agent'],
+        ...proxyAuthorization(route),
+      },
+      maxHeaderSize: MAX_HEAD_BYTES,
+      createConnection: () => socket,
+    });
+    const answered = (response: IncomingMessage, rest?: Buffer) => {
+      const status = response.statusCode ?? 0;
+      if (status < 200 || status >= 300 || rest === undefined) {
+        failed(`it answered ${status}`, status >= 500 || status === 429);
+        socket.destroy();
+        return;
+      }
+      if (rest.length > 0) socket.unshift(rest);
+      resolve(socket);
+    };
+    request.on('connect', (response, _socket, rest) => answered(response, rest));
+    request.on('response', (response) => answered(response));
+    request.on('error', (error) => failed(error.message, true, error));
+    request.end();
+  });
+}
+
+/** SOCKS 4, 4a and 5 (RFC 1928), by the package `socks`. */
+async function greetSocks(route: ProxyRoute, hop: Hop, socket: Socket): Promise<Socket> {
+  const { SocksClient } = await loadSocks();
+  const host = hop.targetAddress ?? hostOf(hop.target);
+  const { password, user } = route;
+  try {
+    const { socket: open } = await SocksClient.createConnection({
+      proxy: {
+        host: route.host,
+        port: route.port,
+        type: route.kind === 'socks5' ? 5 : 4,
+        ...(user === '' ? {} : { userId: user }),
+        ...(password === '' ? {} : { password }),
+      },
+      command: 'connect',
+      destination: { host, port: portOf(hop.target) },
+      existing_socket: socket,
+      timeout: hop.connectTimeoutMs,
+    });
+    return open;
+  } catch (error) {
+    const why = describeThrown(error);
+    throw proxyError(route, hop.url, why, { cause: error, retryable: !/authentication/i.test(why) });
+  }
+}
+
+async function loadSocks(): Promise<typeof import('socks')> {
+  try {
+    return await import('socks');
+  } catch (error) {
+    throw new CrawlError('CRAWL_DEPENDENCY_MISSING', 'A SOCKS proxy needs the package "socks": npm install socks', {
+      cause: error,
+    });
+  }
+}
+
+/** The same error, whatever came in the way of a tunnel. */
+export function asProxyError(error: unknown, route: ProxyRoute, hop: Hop): CrawlError {
+  if (isCrawlError(error)) return error;
+  return proxyError(route, hop.url, describeThrown(error), { cause: error, retryable: true });
+}
