@@ -71,7 +71,9 @@ export class Connections {
     const raw = hop.route === undefined ? undefined : await this.#tunnel(hop.route, hop);
     const socket = tls.connect({
       ...this.#tlsFor(hop),
-      ...(raw === undefined ? { host, port: portOf(hop.target), lookup: hop.lookup } : { socket: raw }),
+      // Of a tunnel, too: the certificate must be for it.
+      host,
+      ...(raw === undefined ? { port: portOf(hop.target), lookup: hop.lookup } : { socket: raw }),
       servername: serverNameOf(host),
       ...(protocols.length === 0 ? {} : { ALPNProtocols: [...protocols] }),
     });

@@ -114,7 +114,11 @@ export async function startHttpProxy(
   server.on('connect', (request: http.IncomingMessage, socket: Socket) => {
     socket.on('error', () => {});
     const verdict = judge('CONNECT', request.url ?? '', request.headers);
-    if (verdict === 'hang') return;
+    if (verdict === 'hang') {
+      // Else it would not see that the client is gone.
+      socket.resume().on('end', () => socket.destroy());
+      return;
+    }
     if (verdict === 'reset') socket.destroy();
     else if (verdict !== undefined) socket.end(`HTTP/1.1 ${verdict} No\r\nContent-Length: 0\r\n\r\n`);
     else {
@@ -187,7 +191,10 @@ export async function startSocks(
     lead(socket, `4 ${isName ? 'name' : 'address'} ${address}`, data.readUInt16BE(2), reply(0x5a), reply(0x5b));
   };
   const server = net.createServer((socket) => {
-    if (options.hang === true) return;
+    if (options.hang === true) {
+      socket.resume();
+      return;
+    }
     socket.once('data', (hello) => {
       if (hello[0] === 4) {
         four(socket, hello);
