@@ -146,6 +146,12 @@ export class StatsCollector {
     return this.#totals.pages;
   }
 
+  /** Puts the pages right after {@link StatsCollector.restore}, where the store knows better: it counts in each commit. */
+  correctPages(pages: number): void {
+    this.#totals.pages = pages;
+    this.#earlierPages = pages;
+  }
+
   redirected(): void {
     this.#totals.redirects++;
   }

@@ -14,8 +14,6 @@ import type { Settings } from './options.ts';
 import type { PageChannel } from './page-channel.ts';
 import { Session } from './session.ts';
 
-/** Statistics go into a commit at most this often, so that a crash costs little of them. */
-const STATS_COMMIT_MS = 250;
 /** The longest that `setInterval` can wait. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -28,9 +26,7 @@ export class Run {
   #session: Session | undefined;
   #engine: Engine | undefined;
   #stopped: { readonly now: boolean } | undefined;
-  #pagesBefore = 0;
   #pagesAtTick = 0;
-  #pagesAtStart = 0;
   #queued = 0;
   #hosts: number | undefined;
   readonly #opened = promised<Session>();
@@ -114,9 +110,8 @@ export class Run {
     // Each request in flight listens to the one signal that stops them all.
     setMaxListeners(0, this.#abort.signal);
     const before = await session.frontier.stats();
-    this.#pagesBefore = before.pages;
+    session.stats.correctPages(before.pages);
     const earlier = session.stats.snapshot({ queued: 0, inFlight: 0 });
-    this.#pagesAtStart = earlier.pages;
     session.stats.started(clock.now());
     this.#user.emit('start');
     const engine = this.#makeEngine(session);
@@ -141,13 +136,12 @@ export class Run {
   #makeEngine(session: Session): Engine {
     const { clock, concurrency, maxPages, statsEveryPages } = this.#settings;
     const context = this.#context(session);
-    const delivered = (): number => session.stats.pages - this.#pagesAtStart;
     return new Engine({
       frontier: session.frontier,
       clock,
       concurrency,
       unreachable: session.unreachable,
-      pagesLeft: () => maxPages - this.#pagesBefore - delivered(),
+      pagesLeft: () => maxPages - session.stats.pages,
       visit: (lease) => visit(context, lease),
       afterVisit: () => {
         if (session.stats.pages - this.#pagesAtTick < statsEveryPages) return;
@@ -200,7 +194,7 @@ export class Run {
         store.durable === true
           ? (url, reason, foundOn) => void frontier.note(url, { reason, foundOn }).catch((thrown) => this.#lose(thrown))
           : undefined,
-      checkpoint: store.durable === true ? () => session.statsEntry(clock.now(), STATS_COMMIT_MS) : undefined,
+      checkpoint: store.durable === true ? () => session.statsEntry(clock.now()) : undefined,
     };
   }
 

@@ -13,6 +13,8 @@ import type { Settings } from './options.ts';
 
 const SEEDS = 'crawl:seeds';
 const STATS = 'crawl:stats';
+const SMALL_STATS_BYTES = 4096;
+const LARGE_STATS_EVERY_MS = 250;
 
 /** What a crawl has open while it runs. Made by {@link Session.open}, so that the crawler's constructor opens nothing. */
 export class Session {
@@ -28,6 +30,7 @@ export class Session {
   readonly unreachable: UnreachableHosts = new UnreachableHosts();
   readonly #ownsStore: boolean;
   #statsWritten = 0;
+  #statsBytes = 0;
 
   static async open(settings: Settings): Promise<Session> {
     const { store, owned } = await openStore(settings.store);
@@ -72,11 +75,16 @@ export class Session {
     if (seedOrigins.length > before) await this.store.setMeta(SEEDS, encode(seedOrigins));
   }
 
-  /** The statistics as they go into a commit, at most every `everyMs`. */
-  statsEntry(now: number, everyMs: number): readonly [string, Uint8Array] | undefined {
-    if (now - this.#statsWritten < everyMs) return undefined;
+  /**
+   * The statistics as they go into a commit, so that a crash costs little of them: with each one while they are small,
+   * less often where they have grown with the hosts.
+   */
+  statsEntry(now: number): readonly [string, Uint8Array] | undefined {
+    if (this.#statsBytes > SMALL_STATS_BYTES && now - this.#statsWritten < LARGE_STATS_EVERY_MS) return undefined;
     this.#statsWritten = now;
-    return [STATS, encode(this.stats)];
+    const bytes = encode(this.stats);
+    this.#statsBytes = bytes.length;
+    return [STATS, bytes];
   }
 
   /** Makes durable what happened so far. */
