@@ -10,7 +10,7 @@ test('what is loaded with the first request takes none of its time', async () =>
   const source = `
     import http from 'node:http';
     import { register } from 'node:module';
-    import { Fetcher } from ${JSON.stringify(`${root}dist/index.js`)};
+    import { Fetcher } from ${JSON.stringify(`${root}dist/bundle/index.js`)};
     const hook = 'export const load = async (url, context, next) => {'
       + ' if (url.includes("/node_modules/got/") && url.endsWith("/source/index.js")) await new Promise((resolve) => setTimeout(resolve, 400));'
       + ' return next(url, context); };';

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { parseArgs } from 'node:util';
 import got from 'got';
-import { Fetcher } from '../../dist/index.js';
+import { Fetcher } from '../../dist/bundle/index.js';
 
 if (process.send !== undefined && process.env.BENCH_BYTES !== undefined) {
   const body = Buffer.alloc(Number(process.env.BENCH_BYTES), '<p>some text of a page</p>\n');

@@ -10,4 +10,5 @@ export default function build(): void {
     const { stdout = '' } = thrown as { stdout?: string };
     console.warn(`The build has errors:\n${stdout}`);
   }
+  execFileSync('npm', ['run', '--silent', 'bundle'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
 }

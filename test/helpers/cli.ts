@@ -14,7 +14,7 @@ export interface Running extends Promise<Ran> {
   readonly err: () => string;
 }
 
-const MAIN = new URL('../../dist/cli/main.js', import.meta.url).pathname;
+const MAIN = new URL('../../dist/bundle/cli.js', import.meta.url).pathname;
 
 /** Runs the command as its users do, in a process of its own. Never rejects because of what it answers. */
 export function cli(...args: readonly string[]): Running {

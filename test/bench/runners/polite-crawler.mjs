@@ -1,5 +1,5 @@
 // This library, everything on but the delays: robots rules, seen test, scope, events, statistics, titles.
-import { Crawler } from '../../../dist/index.js';
+import { Crawler } from '../../../dist/bundle/index.js';
 import { concurrency, report, result, seed } from './job.mjs';
 
 const crawler = new Crawler({
