@@ -1,7 +1,7 @@
 import { endianness } from 'node:os';
 
 /** So many places behind the end of a text may be looked at; they hold 0. */
-export const PADDING = 64;
+const PADDING = 64;
 /** Memory for texts up to this length is kept for the next one. */
 const KEPT_LENGTH = 2_200_000;
 

@@ -1,27 +1,30 @@
 import type { Link } from '../types.ts';
 import { IFRAME_SRCDOC } from './collector.ts';
 import { decodeAttribute } from './entities.ts';
+import { hashText } from './hashing.ts';
 import { textOf } from './link-text.ts';
 import type { MarkupReader } from './reader.ts';
 import { ENCODED, NEW, ReferenceTable } from './reference-table.ts';
 import { END, FIELDS, REL_END, REL_START, type References, SOURCE, TEXT_END, TEXT_START } from './references.ts';
 import { NO_REL, relOf } from './relations.ts';
 import type { Resolver } from './resolver.ts';
+import { UrlTable } from './url-table.ts';
 
 /** Most characters of a link's text. */
 export const MOST_LINK_TEXT = 1000;
 
 type Building = { -readonly [Key in keyof Link]: Link[Key] };
 
-/** Links by where they come from and where they lead. */
+/** Links of one source. */
 class SourceIndex {
   readonly source: string;
-  /** By reference as written; `null` where it leads nowhere. */
+  readonly hash: number;
+  /** By reference, for those that do not stand in the text as they are; `null` where one leads nowhere. */
   readonly byReference = new Map<string, Building | null>();
-  readonly byUrl = new Map<string, Building>();
 
   constructor(source: string) {
     this.source = source;
+    this.hash = hashText(source);
   }
 }
 
@@ -35,6 +38,7 @@ export class LinkList {
   capped = 0;
   readonly #maxLinks: number;
   readonly #sources = new Map<string, SourceIndex>();
+  readonly #urls = new UrlTable();
 
   constructor(maxLinks: number) {
     this.#maxLinks = maxLinks;
@@ -76,7 +80,7 @@ export class LinkList {
         link = links[number] as Building | null;
         if (link !== null) merge(link, rel);
       } else if (number === NEW) {
-        link = this.#take(resolver.resolveAt(html, codes, start, table.end), index, rel);
+        link = this.#take(resolver.resolveAt(html, codes, start, table.end), resolver.hash, index, rel);
         table.keep(start, source);
         links.push(link);
       } else {
@@ -99,27 +103,29 @@ export class LinkList {
   #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver): Building | null {
     let link = index.byReference.get(reference);
     if (link === undefined) {
-      link = this.#take(resolver.resolve(reference), index, rel);
+      link = this.#take(resolver.resolve(reference), resolver.hash, index, rel);
       index.byReference.set(reference, link);
     } else if (link !== null) merge(link, rel);
     return link;
   }
 
   /** The link that a reference new to a source makes, if any. */
-  #take(url: string | null, index: SourceIndex, rel: readonly string[]): Building | null {
+  #take(url: string | null, hash: number, index: SourceIndex, rel: readonly string[]): Building | null {
     if (url === null) return null;
-    let link = index.byUrl.get(url);
-    if (link !== undefined) {
-      merge(link, rel);
-      return link;
+    const { source } = index;
+    for (let number = this.#urls.first(hash ^ index.hash); number >= 0; number = this.#urls.next()) {
+      const known = this.links[number] as Building;
+      if (known.url !== url || known.source !== source) continue;
+      merge(known, rel);
+      return known;
     }
     if (this.links.length >= this.#maxLinks) {
       this.capped++;
       return null;
     }
-    link = { url, source: index.source, rel, nofollow: isNofollow(rel) };
+    this.#urls.add();
+    const link = { url, source, rel, nofollow: isNofollow(rel) };
     this.links.push(link);
-    index.byUrl.set(url, link);
     return link;
   }
 

@@ -11,6 +11,7 @@ import {
   isSpace,
   QUOTE,
   SLASH,
+  SPACE,
   startsWithName,
 } from './names.ts';
 
@@ -58,29 +59,32 @@ export class MarkupReader {
     this.selfClosing = false;
     for (;;) {
       let code = codes[at] as number;
-      if (code === GT) return at + 1;
-      if (code === SLASH || isSpace(code)) {
+      if (code === SPACE) code = codes[++at] as number;
+      if (code <= GT) {
+        if (code === GT) return at + 1;
         if (code === SLASH && codes[at + 1] === GT) {
           this.selfClosing = true;
           return at + 2;
         }
-        at++;
-        continue;
+        if (code === SLASH || isSpace(code)) {
+          at++;
+          continue;
+        }
       }
       const nameStart = at;
       // The first character belongs to the name whatever it is, even `=`.
       const lengths = ATTRIBUTE_LENGTHS[code & 31] as number;
       code = codes[++at] as number;
-      while (code > GT || ENDS_NAME[code] === 0) code = codes[++at] as number;
+      while (code > GT || (code !== EQUALS && ENDS_NAME[code] === 0)) code = codes[++at] as number;
       const length = at - nameStart;
       const mayMatter = length < 31 && ((lengths >>> length) & 1) !== 0;
       const id = mayMatter ? ATTRIBUTE_TABLE.find(codes, nameStart, at) : 0;
-      while (isSpace(code)) code = codes[++at] as number;
+      if (code !== EQUALS) while (isSpace(code)) code = codes[++at] as number;
       let start = at;
       let end = at;
       if (code === EQUALS) {
         code = codes[++at] as number;
-        while (isSpace(code)) code = codes[++at] as number;
+        if (code < QUOTE) while (isSpace(code)) code = codes[++at] as number;
         start = at;
         if (code === QUOTE || code === APOSTROPHE) {
           start++;
@@ -101,9 +105,23 @@ export class MarkupReader {
     }
   }
 
+  /** Where the name of a tag ends that begins with the letter at `start`. */
+  endOfName(start: number): number {
+    const { codes } = this;
+    let end = start + 1;
+    let code = codes[end] as number;
+    while (code > GT || (code !== GT && ((ENDS_NAME[code] as number) & 3) === 0)) code = codes[++end] as number;
+    return end;
+  }
+
+  /** {@link skipAttributes} from any place, where the tag may not end. */
+  skipTag(nameEnd: number): number {
+    return nameEnd > this.lastGt ? -1 : this.skipAttributes(nameEnd);
+  }
+
   /** Like {@link readAttributes}, but only finds the end of the tag. */
   skipAttributes(nameEnd: number): number {
-    const { codes } = this;
+    const { html, codes, lastGt } = this;
     // In right markup only `=`, the quotation marks behind it and `>` mean anything here.
     for (let at = nameEnd; ; at++) {
       let code = codes[at] as number;
@@ -112,9 +130,16 @@ export class MarkupReader {
       // The first character of a name may be `=`, too: what stands before tells, but not at once.
       if ((codes[at - 1] as number) <= SLASH) return this.readAttributes(nameEnd);
       code = codes[++at] as number;
-      if (code !== QUOTE && code !== APOSTROPHE) return this.readAttributes(nameEnd);
-      at = this.#endOfQuoted(at + 1, code);
-      if (at < 0) return -1;
+      if (code !== QUOTE) {
+        if (code !== APOSTROPHE) return this.readAttributes(nameEnd);
+        at = this.#endOfQuoted(at + 1, code);
+        if (at < 0) return -1;
+        continue;
+      }
+      at++;
+      for (const near = at + NEAR; at < near && codes[at] !== QUOTE; ) at++;
+      if (codes[at] !== QUOTE) at = html.indexOf('"', at);
+      if (at < 0 || at >= lastGt) return -1;
     }
   }
 

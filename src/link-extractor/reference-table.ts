@@ -1,7 +1,7 @@
+import { hashCode, spread } from './hashing.ts';
+
 /** How far a place for a reference is looked for; hostile texts may have many that fall together. */
 const MOST_PROBES = 16;
-/** Not known beforehand, so that nobody can choose references that fall together. */
-const MULTIPLIER = (Math.floor(Math.random() * 0x3fffffff) * 2 + 0x20000001) | 0;
 
 const HASH_SIGN = 35;
 const AMPERSAND = 38;
@@ -48,10 +48,10 @@ export class ReferenceTable {
         if (code === HASH_SIGN) break;
         if (code === AMPERSAND || code === 0) return ENCODED;
       }
-      hash = Math.imul(hash ^ code, MULTIPLIER);
+      hash = hashCode(hash, code);
     }
     this.end = at;
-    hash ^= hash >>> 15;
+    hash = spread(hash);
     this.#hash = hash;
     const { slots, hashes } = this.#memory;
     const mask = this.#mask;

@@ -1,8 +1,7 @@
 import { STATIC_SOURCES } from './rules.ts';
 
-/** How many numbers a reference takes in {@link References.items}, and which they are. */
+/** How many numbers a reference takes in {@link References.items}, and which they are; the first is its start. */
 export const FIELDS = 7;
-export const START = 0;
 export const END = 1;
 export const SOURCE = 2;
 export const REL_START = 3;

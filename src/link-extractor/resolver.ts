@@ -1,6 +1,7 @@
 import { resolveUrl } from '../url.ts';
 import { codesOf } from './codes.ts';
 import { detached, joined } from './entities.ts';
+import { hashCode, hashText } from './hashing.ts';
 
 /** By code of a character: 1 stays as it is in a path and in a query, 2 has a meaning of its own. */
 const CLASSES = new Uint8Array(128);
@@ -35,6 +36,11 @@ export class Resolver {
   /** The base's path up to its last `/`, for references within it. */
   readonly #directory: string;
   readonly #withoutQuery: string;
+  /** Hashes of what references are put behind. */
+  readonly #originHash: number;
+  readonly #directoryHash: number;
+  /** The hash of the URL that {@link resolveAt} gave last. */
+  hash = 0;
   /** Hosts found to be plain or not. */
   #hosts: Map<string, boolean> | undefined;
 
@@ -47,6 +53,8 @@ export class Resolver {
     this.#withoutQuery = query < 0 ? self : self.slice(0, query);
     this.#origin = self.slice(0, slash);
     this.#directory = this.#withoutQuery.slice(0, this.#withoutQuery.lastIndexOf('/') + 1);
+    this.#originHash = hashText(this.#origin);
+    this.#directoryHash = hashText(this.#directory);
   }
 
   /** @returns The URL without fragment, or `null` where it is none with http or https. Never throws. */
@@ -54,13 +62,15 @@ export class Resolver {
     return this.resolveAt(reference, codesOf(reference, STRINGS), 0, reference.length);
   }
 
-  /** {@link resolve} for the reference that stands from `start` to `end`. */
+  /** {@link resolve} for the reference that stands from `start` to `end`; sets {@link hash}. */
   resolveAt(text: string, codes: Uint16Array, start: number, end: number): string | null {
-    if (this.#self !== null) {
-      const url = start === end ? this.#self : this.#plain(text, codes, start, end);
+    if (this.#self !== null && start < end) {
+      const url = this.#plain(text, codes, start, end);
       if (url !== undefined) return url;
     }
-    return resolveUrl(text.slice(start, end), this.base);
+    const url = start === end && this.#self !== null ? this.#self : resolveUrl(text.slice(start, end), this.base);
+    if (url !== null) this.hash = hashText(url);
+    return url;
   }
 
   /** The answer for a reference whose characters mean what they seem to; `undefined` for all others. */
@@ -68,22 +78,41 @@ export class Resolver {
     const first = codes[start] as number;
     if (first === SLASH) {
       if (end > start + 1 && codes[start + 1] === SLASH) return undefined;
-      return isPlain(codes, start, end) ? joined(this.#origin + text.slice(start, end)) : undefined;
+      return this.#join(this.#origin, this.#originHash, text, codes, start, end);
     }
     if (first === QUESTION) {
-      return isPlain(codes, start, end) ? joined(this.#withoutQuery + text.slice(start, end)) : undefined;
+      return this.#join(this.#withoutQuery, hashText(this.#withoutQuery), text, codes, start, end);
     }
     if (first === LETTER_H && text.startsWith('http', start)) {
       const absolute = this.#absolute(text, codes, start, end);
       if (absolute !== undefined) return absolute;
     }
+    if (first === DOT) return this.#climb(text, codes, start, end);
+    return this.#join(this.#directory, this.#directoryHash, text, codes, start, end);
+  }
+
+  /** References that begin with `../`. */
+  #climb(text: string, codes: Uint16Array, start: number, end: number): string | undefined {
     let directory = this.#directory;
-    while (first === DOT && start + 3 <= end && text.startsWith('../', start)) {
+    while (start + 3 <= end && text.startsWith('../', start)) {
       start += 3;
       const parent = directory.lastIndexOf('/', directory.length - 2);
       if (parent >= this.#origin.length) directory = directory.slice(0, parent + 1);
     }
-    return isPlain(codes, start, end) ? joined(directory + text.slice(start, end)) : undefined;
+    return this.#join(directory, hashText(directory), text, codes, start, end);
+  }
+
+  #join(
+    before: string,
+    hashBefore: number,
+    text: string,
+    codes: Uint16Array,
+    start: number,
+    end: number,
+  ): string | undefined {
+    if (!isPlain(codes, start, end)) return undefined;
+    this.#hash(hashBefore, codes, start, end);
+    return joined(before + text.slice(start, end));
   }
 
   #absolute(text: string, codes: Uint16Array, start: number, end: number): string | undefined {
@@ -98,7 +127,15 @@ export class Resolver {
       plain = host.length < 250 && PLAIN_HOST.test(host) && !host.includes('xn--');
       this.#hosts.set(host, plain);
     }
-    return plain ? detached(text.slice(start, end)) : undefined;
+    if (!plain) return undefined;
+    this.#hash(0, codes, start, end);
+    return detached(text.slice(start, end));
+  }
+
+  #hash(before: number, codes: Uint16Array, start: number, end: number): void {
+    let hash = before;
+    for (let at = start; at < end; at++) hash = hashCode(hash, codes[at] as number);
+    this.hash = hash;
   }
 }
 

@@ -144,8 +144,7 @@ export class TreeScan implements StartTag {
     const end = close < 0 ? reader.html.length : close;
     if (counts && name === 'title') this.#collector.title(at, end);
     else if (counts && name === 'style') this.#collector.styleSheet(at, end);
-    const next = close + 2 + name.length;
-    return close < 0 || next > reader.lastGt ? -1 : reader.skipAttributes(next);
+    return close < 0 ? -1 : reader.skipTag(close + 2 + name.length);
   }
 
   #endTag(lt: number): number {
@@ -165,9 +164,7 @@ export class TreeScan implements StartTag {
 
   #readName(start: number): void {
     const { html, codes } = this.#reader;
-    let at = start + 1;
-    let code = codes[at] as number;
-    while (code > GT || ((ENDS_NAME[code] as number) & 3) === 0) code = codes[++at] as number;
+    const at = this.#reader.endOfName(start);
     this.#nameEnd = at;
     const id = KNOWN_TABLE.find(codes, start, at);
     if (id !== 0) {

@@ -1,4 +1,5 @@
-import { endInBody, startInBody } from './body.ts';
+import { endInBody } from './body-ends.ts';
+import { startInBody } from './body-starts.ts';
 import { HTML } from './elements.ts';
 import { endInForeign, isForeignStart, isInForeign, startInForeign } from './foreign.ts';
 import { adoptHtml, endBeforeBody, endOfTemplate, enterBody, startBeforeBody, startOfHead } from './head.ts';

@@ -1,4 +1,5 @@
-import { endInBody, startInBody } from './body.ts';
+import { endInBody } from './body-ends.ts';
+import { startInBody } from './body-starts.ts';
 import { HTML, IS } from './elements.ts';
 import { endOfTemplate, startOfHead } from './head.ts';
 import { MODE, type StartTag, type TextRun, type TreeState } from './state.ts';

@@ -1,13 +1,11 @@
+import { adopt } from './body-ends.ts';
+import { BLOCKS, FORMATTING, HEADINGS, kindsByName, MARKED } from './body-names.ts';
 import { HTML, IS, MATHML, type OpenElement, SVG } from './elements.ts';
-import { adoptHtml, endOfTemplate, startOfHead } from './head.ts';
+import { adoptHtml, startOfHead } from './head.ts';
 import { MODE, type StartTag, type TreeState } from './state.ts';
 
-const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
-
-const HEADINGS = words('h1 h2 h3 h4 h5 h6');
-
 /** What most elements have in common with others when they begin. */
-const STARTS = {
+const KIND = {
   head: 1,
   formatting: 2,
   /** Closes an open paragraph. */
@@ -19,42 +17,26 @@ const STARTS = {
   dropped: 8,
   odd: 9,
 } as const;
-/** The same for end tags. */
-const ENDS = { formatting: 1, block: 2, heading: 3, marked: 4, odd: 5 } as const;
 
-const BLOCKS =
-  'address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer header hgroup ' +
-  'main menu nav ol p search section summary ul';
-const FORMATTING = 'b big code em font i s small strike strong tt u';
-const MARKED = 'applet marquee object';
+const words = (list: string): readonly string[] => list.split(' ');
 
-const starts = new Map<string, number>();
-const ends = new Map<string, number>();
-
-function assign(map: Map<string, number>, kind: number, names: string): void {
-  for (const name of names.split(' ')) map.set(name, kind);
-}
-
-assign(starts, STARTS.head, 'base basefont bgsound link meta noframes script style template title');
-assign(starts, STARTS.formatting, FORMATTING);
-assign(starts, STARTS.block, BLOCKS);
-assign(starts, STARTS.empty, 'area br embed img keygen wbr');
-assign(starts, STARTS.heading, 'h1 h2 h3 h4 h5 h6');
-assign(starts, STARTS.emptyAnywhere, 'param source track');
-assign(starts, STARTS.marked, MARKED);
-assign(starts, STARTS.dropped, 'caption col colgroup frame head tbody td tfoot th thead tr');
-assign(
-  starts,
-  STARTS.odd,
-  'a body button dd dt form frameset hr html iframe image input li listing math nobr noembed optgroup option plaintext ' +
-    'pre rb rp rt rtc select svg table textarea xmp',
-);
-assign(ends, ENDS.block, `${BLOCKS} button listing pre`);
-// A paragraph is closed in its own scope.
-assign(ends, ENDS.formatting, `${FORMATTING} a nobr`);
-assign(ends, ENDS.heading, 'h1 h2 h3 h4 h5 h6');
-assign(ends, ENDS.marked, MARKED);
-assign(ends, ENDS.odd, 'body br dd dt form html li p template');
+const kinds = kindsByName([
+  [KIND.head, words('base basefont bgsound link meta noframes script style template title')],
+  [KIND.formatting, FORMATTING],
+  [KIND.block, BLOCKS],
+  [KIND.empty, words('area br embed img keygen wbr')],
+  [KIND.heading, HEADINGS],
+  [KIND.emptyAnywhere, words('param source track')],
+  [KIND.marked, MARKED],
+  [KIND.dropped, words('caption col colgroup frame head tbody td tfoot th thead tr')],
+  [
+    KIND.odd,
+    words(
+      'a body button dd dt form frameset hr html iframe image input li listing math nobr noembed optgroup option ' +
+        'plaintext pre rb rp rt rtc select svg table textarea xmp',
+    ),
+  ],
+]);
 
 const TABLE_MODES: ReadonlySet<number> = new Set([
   MODE.inTable,
@@ -67,37 +49,37 @@ const TABLE_MODES: ReadonlySet<number> = new Set([
 /** The rules for start tags "in body". */
 export function startInBody(tree: TreeState, tag: StartTag): void {
   const { stack, formatting } = tree;
-  switch (starts.get(tag.name)) {
-    case STARTS.head:
+  switch (kinds.get(tag.name)) {
+    case KIND.head:
       startOfHead(tree, tag);
       return;
-    case STARTS.formatting:
+    case KIND.formatting:
       startFormatting(tree, tag);
       return;
-    case STARTS.block:
+    case KIND.block:
       tree.closePInButtonScope();
       tree.insert(tag);
       return;
-    case STARTS.empty:
+    case KIND.empty:
       startEmpty(tree, tag, tag.name);
       return;
-    case STARTS.heading:
+    case KIND.heading:
       tree.closePInButtonScope();
-      if (stack.current.namespace === HTML && HEADINGS.has(stack.current.name)) stack.pop();
+      if (stack.current.namespace === HTML && HEADINGS.includes(stack.current.name)) stack.pop();
       tree.insert(tag);
       return;
-    case STARTS.emptyAnywhere:
+    case KIND.emptyAnywhere:
       tree.insertEmpty(tag);
       return;
-    case STARTS.marked:
+    case KIND.marked:
       formatting.reconstruct();
       tree.insert(tag);
       formatting.mark();
       tree.framesetOk = false;
       return;
-    case STARTS.dropped:
+    case KIND.dropped:
       return;
-    case STARTS.odd:
+    case KIND.odd:
       startOther(tree, tag);
       return;
     default:
@@ -294,96 +276,4 @@ function startForeign(tree: TreeState, tag: StartTag, namespace: number): void {
 
 function isBody(element: OpenElement | undefined): boolean {
   return element !== undefined && element.name === 'body';
-}
-
-function adopt(tree: TreeState, name: string): void {
-  tree.formatting.adopt(name, () => endOther(tree, name));
-}
-
-/** The rules for end tags "in body". */
-export function endInBody(tree: TreeState, name: string): void {
-  const { stack } = tree;
-  switch (ends.get(name)) {
-    case ENDS.formatting:
-      adopt(tree, name);
-      return;
-    case ENDS.block:
-      if (!stack.inScope(name)) return;
-      stack.closeImplied(IS.implied);
-      stack.popThrough(name);
-      return;
-    case ENDS.heading:
-      if (!stack.findInScope((element) => HEADINGS.has(element.name))) return;
-      stack.closeImplied(IS.implied);
-      stack.popThrough(...HEADINGS);
-      return;
-    case ENDS.marked:
-      if (!stack.inScope(name)) return;
-      stack.closeImplied(IS.implied);
-      stack.popThrough(name);
-      tree.formatting.clearToMarker();
-      return;
-    case ENDS.odd:
-      endOfNamed(tree, name);
-      return;
-    default:
-      endOther(tree, name);
-  }
-}
-
-function endOfNamed(tree: TreeState, name: string): void {
-  const { stack } = tree;
-  switch (name) {
-    case 'p':
-      // Without a paragraph to close, one begins and ends.
-      if (stack.hasParagraphInButtonScope()) tree.closeP();
-      return;
-    case 'li':
-      if (!stack.inScope('li', IS.scope | IS.listScope)) return;
-      stack.closeImplied(IS.impliedAll, 'li');
-      stack.popThrough('li');
-      return;
-    case 'dd':
-    case 'dt':
-      if (!stack.inScope(name)) return;
-      stack.closeImplied(IS.impliedAll, name);
-      stack.popThrough(name);
-      return;
-    case 'br':
-      tree.formatting.reconstruct();
-      tree.framesetOk = false;
-      return;
-    case 'body':
-      if (stack.inScope('body')) tree.mode = MODE.afterBody;
-      return;
-    case 'html':
-      if (stack.inScope('body')) tree.mode = MODE.afterAfterBody;
-      return;
-    case 'form':
-      endForm(tree);
-      return;
-    case 'template':
-      endOfTemplate(tree);
-      return;
-    default:
-  }
-}
-
-function endForm(tree: TreeState): void {
-  const { stack, form } = tree;
-  const inTemplate = stack.templates > 0;
-  if (!inTemplate) tree.form = undefined;
-  if ((form === undefined && !inTemplate) || !stack.inScope('form')) return;
-  stack.closeImplied(IS.implied);
-  if (inTemplate) stack.popThrough('form');
-  else if (form !== undefined) stack.remove(form);
-}
-
-/** "Any other end tag": closes the topmost element of the name, unless a special one is in the way. */
-function endOther(tree: TreeState, name: string): void {
-  const { stack } = tree;
-  const at = stack.topmost(name);
-  if (at <= 0 || stack.hasAbove(at, IS.special)) return;
-  stack.closeImplied(IS.impliedAll, name);
-  if (stack.items.length > at) stack.shorten(at);
 }
