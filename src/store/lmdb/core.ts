@@ -346,7 +346,7 @@ export class Core {
 }
 
 /** Whether a request is a URL of the crawl: robots files are queued and leased, but neither seen nor counted. */
-export function counts(request: CrawlRequest): boolean {
+function counts(request: CrawlRequest): boolean {
   return request.kind === 'page' || request.kind === 'sitemap';
 }
 

@@ -75,9 +75,8 @@ export class GroupCommit {
       }
       for (const { resolve } of waiters) resolve();
     } catch (thrown) {
-      environment.abort();
       onFailure(thrown);
-      for (const { reject } of waiters) reject(thrown);
+      this.giveUp(thrown, waiters);
     }
   }
 
@@ -89,17 +88,18 @@ export class GroupCommit {
     await this.#makeCheckpoint();
   }
 
-  /** Gives up what is not committed; nothing is written any more. */
-  giveUp(): void {
+  /** Gives up what is not committed, and tells who waits for it why. */
+  giveUp(reason: unknown, waiters: readonly Waiter[] = this.#waiters.splice(0)): void {
     this.#clearTimers();
     clearTimeout(this.#checkpointTimer);
     this.#parts.environment.abort();
+    for (const { reject } of waiters) reject(reason);
   }
 
   /** Stops all timers; what is not committed is given up. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.giveUp();
+    this.giveUp(new Error('The store is closed'));
     await this.#checkpoint?.catch(() => undefined);
   }
 

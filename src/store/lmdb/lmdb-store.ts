@@ -244,7 +244,7 @@ export class LmdbStore implements CrawlStore {
   /** From here on nothing is written: what is in memory may be ahead of what is on disk. */
   #fail(thrown: unknown): CrawlError {
     this.#failure ??= storeFailure(thrown, this.#directory);
-    this.#commits?.giveUp();
+    this.#commits?.giveUp(this.#failure);
     return this.#failure;
   }
 }

@@ -9,7 +9,7 @@ export interface UrlRef {
 }
 
 /** What a record says has become of its URL. `noted`: it was refused, and is not seen. */
-export const STATES = ['noted', 'queued', 'done', 'failed', 'skipped', 'redirected'] as const;
+const STATES = ['noted', 'queued', 'done', 'failed', 'skipped', 'redirected'] as const;
 export type State = (typeof STATES)[number];
 
 /** A canonical URL cut into its site, which has a number, and the rest. */
@@ -43,7 +43,7 @@ const RARE = 1 << 4;
 const SOURCE = 1 << 5;
 const REFERRER_SHIFT = 6;
 /** How the page a link was found on is written. */
-export const REFERRER = { none: 0, text: 1, sameSite: 2, otherSite: 3 } as const;
+const REFERRER = { none: 0, text: 1, sameSite: 2, otherSite: 3 } as const;
 
 /** What is written of a URL when it is offered or noted; it stays as it is for good. */
 export interface Fixed {

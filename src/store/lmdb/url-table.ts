@@ -47,6 +47,8 @@ export class UrlTable {
   readonly #key: Buffer = Buffer.allocUnsafeSlow(10);
   readonly #out: ByteWriter = new ByteWriter();
   readonly #in: ByteReader = new ByteReader();
+  /** Whether the last URL offered was. */
+  #wasNew = true;
   #lastReferrer: { readonly text: string; readonly known: string | UrlRef } | undefined;
 
   constructor(table: Table, names: Names, state: StoreState) {
@@ -61,15 +63,14 @@ export class UrlTable {
     const site = this.#names.id(split.site);
     // Before the key is set up: it reads the table.
     const referrer = request.referrer === undefined ? undefined : this.#referrer(request.referrer);
-    const fixed = this.#fixed(request, split, referrer);
-    let slot = slotOf(request.key);
-    for (; ; slot = (slot + 1) % SLOTS) {
-      writeFixed(this.#out.start(), fixed, site);
-      if (this.#table.add(this.#at(site, slot), this.#out.view())) return { site, slot };
-      const record = this.#table.peek(this.#key);
-      if (record === undefined || !isOf(this.#in.over(record), split)) continue;
-      if (stateOf(record) !== 'noted') return undefined;
-      this.#table.put(this.#key, this.#out.view());
+    for (let slot = slotOf(request.key); ; slot = (slot + 1) % SLOTS) {
+      // Known links come in rows, and so do new ones: which is cheaper to try first depends on the one before.
+      if (this.#wasNew && this.#insert(request, split, referrer, site, slot)) return { site, slot };
+      const record = this.#table.peek(this.#at(site, slot));
+      if (record !== undefined && !isOf(this.#in.over(record), split)) continue;
+      this.#wasNew = record === undefined || stateOf(record) === 'noted';
+      if (!this.#wasNew) return undefined;
+      this.#table.put(this.#at(site, slot), this.#written(request, split, referrer, site));
       return { site, slot };
     }
   }
@@ -167,6 +168,22 @@ export class UrlTable {
   /** Forgets what is in memory. */
   clear(): void {
     this.#lastReferrer = undefined;
+  }
+
+  #insert(
+    request: CrawlRequest,
+    split: SplitKey,
+    referrer: string | UrlRef | undefined,
+    site: number,
+    slot: number,
+  ): boolean {
+    const record = this.#written(request, split, referrer, site);
+    return this.#table.add(this.#at(site, slot), record);
+  }
+
+  #written(request: CrawlRequest, split: SplitKey, referrer: string | UrlRef | undefined, site: number): Buffer {
+    writeFixed(this.#out.start(), this.#fixed(request, split, referrer), site);
+    return this.#out.view();
   }
 
   #fixed(request: CrawlRequest, split: SplitKey, referrer: string | UrlRef | undefined): Fixed {
