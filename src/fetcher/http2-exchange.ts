@@ -1,5 +1,6 @@
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import { Readable } from 'node:stream';
+import { isCrawlError } from '../errors.ts';
 import type { TransportResponse } from '../ports.ts';
 import type { Headers } from '../types.ts';
 import { closedEarly } from './body.ts';
@@ -51,6 +52,8 @@ export class Http2Exchange {
       if (line.remoteAddress !== undefined) hop.checkAddress(line.remoteAddress);
       this.#send(line.session);
     } catch (error) {
+      // A connection that was closed a moment ago takes no request.
+      this.#lost = !isCrawlError(error);
       this.#fail(error as Error);
     }
   }

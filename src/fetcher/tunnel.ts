@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
-import { CrawlError, describeThrown, isCrawlError } from '../errors.ts';
+import { CrawlError, describeThrown } from '../errors.ts';
 import type { Hop } from './hop.ts';
 import { authorityOf, hostOf, type ProxyRoute, portOf, proxyAuthorization, proxyError, serverNameOf } from './proxy.ts';
 
@@ -117,10 +117,4 @@ async function loadSocks(): Promise<typeof import('socks')> {
       cause: error,
     });
   }
-}
-
-/** The same error, whatever came in the way of a tunnel. */
-export function asProxyError(error: unknown, route: ProxyRoute, hop: Hop): CrawlError {
-  if (isCrawlError(error)) return error;
-  return proxyError(route, hop.url, describeThrown(error), { cause: error, retryable: true });
 }
