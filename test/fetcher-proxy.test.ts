@@ -1,9 +1,10 @@
 import net from 'node:net';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FetcherOptions } from '../src/fetcher/index.ts';
 import { fetcherOver, rejection, TRANSPORTS } from './helpers/fetcher.ts';
 import { startHttpProxy, startSecureSite, startSocks } from './helpers/servers.ts';
-import { loopbackLookup, startSite } from './helpers/site.ts';
+import { loopbackLookup, startRawSite, startSite } from './helpers/site.ts';
 import { CERTIFICATE } from './helpers/tls.ts';
 
 const HOST = 'secure.example.test';
@@ -109,6 +110,53 @@ describe.each(TRANSPORTS)('a proxy over %s', (transport) => {
       });
     }
     await expect.poll(() => proxy.openSockets + socks.openSockets).toBe(0);
+  });
+
+  test('that answers anything gives an answer or a named error', async () => {
+    let said: Uint8Array = Buffer.alloc(0);
+    await using proxy = await startRawSite((socket) => void socket.once('data', () => socket.end(said)));
+    await using fetcher = newFetcher({
+      timeouts: { connect: 500, headers: 500 },
+      proxy: `http://127.0.0.1:${proxy.port}`,
+    });
+    const start = fc.constantFrom(
+      '',
+      'HTTP/1.1 200 OK\r\n',
+      'HTTP/1.1 200 OK\r\n\r\n',
+      'HTTP/1.1 301 X\r\nLocation: /\r\n\r\n',
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        start,
+        fc.uint8Array({ maxLength: 40 }),
+        fc.constantFrom('http', 'https'),
+        async (head, rest, scheme) => {
+          said = Buffer.concat([Buffer.from(head), rest]);
+          const error = await fetcher.fetch({ url: `${scheme}://a.example.test/` }).catch((thrown) => thrown);
+          if (error instanceof Error) expect(error).toMatchObject({ code: expect.stringMatching(/^CRAWL_/) });
+          else expect(scheme).toBe('http');
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('of SOCKS that answers anything gives a named error', async () => {
+    let said: Uint8Array = Buffer.alloc(0);
+    await using proxy = await startRawSite((socket) => void socket.once('data', () => socket.end(said)));
+    for (const scheme of ['socks4a', 'socks5h']) {
+      await using fetcher = newFetcher({ proxy: `${scheme}://127.0.0.1:${proxy.port}`, timeouts: { connect: 500 } });
+      await fc.assert(
+        fc.asyncProperty(fc.uint8Array({ maxLength: 12 }), async (bytes) => {
+          said = bytes;
+          expect(await rejection(fetcher.fetch({ url: 'https://a.example.test/' }))).toMatchObject({
+            code: expect.stringMatching(/^CRAWL_/),
+          });
+        }),
+        { numRuns: 60 },
+      );
+    }
+    await expect.poll(() => proxy.openSockets).toBe(0);
   });
 
   test('that breaks off has failed, for now', async () => {

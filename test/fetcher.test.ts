@@ -230,6 +230,63 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       });
     });
 
+    test('asks for an empty query where one was named', async () => {
+      await using site = await startSite((_, response) => response.end());
+      await using fetcher = newFetcher();
+      for (const path of ['/x?', '/x', '/x?#part', '/x??', '/?']) await fetcher.fetch({ url: site.url(path) });
+      expect(site.paths).toEqual(['/x?', '/x', '/x?', '/x??', '/?']);
+    });
+
+    test('tells a transport of its caller when the time is up, and does not wait for one that does not listen', async () => {
+      const { Readable } = await import('node:stream');
+      const reasons: unknown[] = [];
+      const silent: Transport = {
+        request: ({ signal }) => {
+          signal.addEventListener('abort', () => reasons.push(signal.reason));
+          return new Promise(() => {});
+        },
+        close: async () => {},
+      };
+      const body = new Readable({ read: () => {} });
+      const endless: Transport = {
+        request: async () => ({ status: 200, headers: {}, body, timings: {} }),
+        close: async () => {},
+      };
+      for (const transport of [silent, endless]) {
+        await using fetcher = newFetcher({ transport, timeouts: { page: 60 } });
+        const error = await rejection(fetcher.fetch({ url: 'http://a.example.test/' }));
+        expect(error).toMatchObject({ code: 'CRAWL_PAGE_TIMEOUT', retryable: true });
+        if (transport === silent) expect(reasons).toEqual([error]);
+      }
+      expect(body.destroyed).toBe(true);
+    });
+
+    test('hands a transport of its caller a plain object of what it promises', async () => {
+      const { Readable } = await import('node:stream');
+      const asked: object[] = [];
+      const transport: Transport = {
+        request: async (request) => {
+          asked.push({ ...request });
+          return { status: 200, headers: {}, body: Readable.from([]), timings: {} };
+        },
+        close: async () => {},
+      };
+      await using fetcher = newFetcher({ transport, timeouts: { connect: 1, headers: 2 } });
+      await fetcher.fetch({ url: 'http://a.example.test/?#x', headers: { 'x-a': 'b' }, redirect: 'manual' });
+      expect(asked).toEqual([
+        {
+          url: 'http://a.example.test/?',
+          headers: expect.objectContaining({ 'x-a': 'b', 'user-agent': USER_AGENT }),
+          connectTimeoutMs: 1,
+          headersTimeoutMs: 2,
+          signal: expect.any(AbortSignal),
+          lookup: expect.any(Function),
+          checkAddress: expect.any(Function),
+          resend: false,
+        },
+      ]);
+    });
+
     test('works over a transport of its caller, and does not close it', async () => {
       let closed = 0;
       const { Readable } = await import('node:stream');

@@ -23,7 +23,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 const HTML: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']);
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** A `Transport` is one; those of this library may ask more of a hop. */
+/** Who sends the requests of a fetch. */
 export interface HopTransport {
   request(hop: Hop): Promise<TransportResponse>;
   /** Waited for before the clock of a fetch starts. */

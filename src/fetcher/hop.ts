@@ -15,8 +15,8 @@ export interface HopContext {
   readonly trusted: boolean;
 }
 
-/** One request of a chain, as the transports of this library and those of its users get it. */
-export class Hop implements TransportRequest {
+/** One request of a chain, as the transports of this library get it. */
+export class Hop {
   readonly target: URL;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -61,6 +61,12 @@ export class Hop implements TransportRequest {
   }
 
   readonly checkAddress = (address: string): void => this.guard.check(address, this.target.hostname);
+
+  /** For a transport of the user's: what the port promises, as a plain object, and nothing more. */
+  toRequest(): TransportRequest {
+    const { checkAddress, connectTimeoutMs, headers, headersTimeoutMs, lookup, resend, signal, url } = this;
+    return { url, headers, connectTimeoutMs, headersTimeoutMs, signal, lookup, checkAddress, resend };
+  }
 
   /** Puts by a connection that stands already. */
   prepare(socket: Socket): void {

@@ -12,6 +12,7 @@ const IDLE_MS = 29_000;
 const MAX_SESSIONS = 256;
 const MAX_HTTP1_ORIGINS = 10_000;
 const TRIES = 3;
+const MOST_FIELDS = 10_000;
 
 /** A server may send this much of a body before it hears that more is wanted. */
 const WINDOW_BYTES = 1_048_576;
@@ -101,6 +102,8 @@ export class Http2 {
     const session = http2.connect(hop.target.origin, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
+      // Else Node resets the stream of a head with more than 128, and nobody learns why.
+      maxHeaderListPairs: MOST_FIELDS,
     });
     // Each request is told by its own stream.
     session.on('error', () => {});

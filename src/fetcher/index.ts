@@ -1,11 +1,12 @@
 import { CrawlError } from '../errors.ts';
 import { boolean, integer, oneOf, onlyKnown, show } from '../options.ts';
-import type { RobotsSource } from '../ports.ts';
+import type { RobotsSource, Transport, TransportResponse } from '../ports.ts';
 import type { Headers } from '../types.ts';
 import { Chain, type HopTransport } from './chain.ts';
 import { Deadlines } from './deadline.ts';
 import { GotTransport } from './got-transport.ts';
 import { checkHeaders, type Validators } from './headers.ts';
+import type { Hop } from './hop.ts';
 import { LeanTransport } from './lean-transport.ts';
 import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
 import { strip } from './redirect.ts';
@@ -48,7 +49,8 @@ export class Fetcher implements RobotsSource {
 
   /**
    * Opens nothing.
-   * @throws {@link CrawlError} `CRAWL_CONTACT_MISSING`, `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`
+   * @throws {@link CrawlError} `CRAWL_CONTACT_MISSING`, `CRAWL_OPTION_UNKNOWN`, `CRAWL_OPTION_INVALID` or
+   * `CRAWL_OPTION_CONFLICT`
    */
   constructor(options: FetcherOptions) {
     this.#settings = fetcherSettings(options);
@@ -63,12 +65,14 @@ export class Fetcher implements RobotsSource {
    * - before anything is sent: `CRAWL_URL_INVALID`*, `CRAWL_SCHEME_REFUSED`*, `CRAWL_PORT_REFUSED`*,
    *   `CRAWL_ADDRESS_REFUSED`*, `CRAWL_OPTION_INVALID`*, `CRAWL_OPTION_UNKNOWN`*
    * - no connection: `CRAWL_DNS_FAILED`, `CRAWL_CONNECT_FAILED`, `CRAWL_CONNECT_TIMEOUT`, `CRAWL_TLS_FAILED` (* for a
-   *   certificate that is not valid)
+   *   certificate that is not valid), `CRAWL_PROXY_FAILED` (* where the proxy said no), `CRAWL_DEPENDENCY_MISSING`* (a
+   *   SOCKS proxy without the package `socks`)
    * - no answer: `CRAWL_CONNECTION_LOST`, `CRAWL_HEADERS_TIMEOUT`, `CRAWL_PROTOCOL_INVALID`*,
    *   `CRAWL_HEADERS_TOO_LARGE`*
    * - redirects: `CRAWL_TOO_MANY_REDIRECTS`*, `CRAWL_REDIRECT_INVALID`*, `CRAWL_REDIRECT_REFUSED`*
    * - no whole body: `CRAWL_BODY_TRUNCATED`, `CRAWL_BODY_UNDECODABLE`*, `CRAWL_BODY_BOMB`*
-   * - at any time: `CRAWL_PAGE_TIMEOUT`, `CRAWL_ABORTED`*, `CRAWL_CLOSED`*, `CRAWL_HOOK_FAILED`* (`accept` or `headers` threw)
+   * - at any time: `CRAWL_PAGE_TIMEOUT`, `CRAWL_ABORTED`*, `CRAWL_CLOSED`*, `CRAWL_HOOK_FAILED`* (`accept`,
+   *   `headers`, `proxy` or the cookie store threw)
    */
   async fetch(request: FetchRequest, signal?: AbortSignal): Promise<FetchResult> {
     if (this.#closed) throw closedError(request?.url);
@@ -113,14 +117,31 @@ export class Fetcher implements RobotsSource {
   async close(): Promise<void> {
     this.#closed = true;
     this.#deadlines.close(closedError(undefined));
-    if (typeof this.#settings.transport === 'string') await this.#transport.close();
+    await this.#transport.close();
   }
 }
 
 function transportOf(settings: FetcherSettings): HopTransport {
   const { transport } = settings;
-  if (typeof transport !== 'string') return transport;
+  if (typeof transport !== 'string') {
+    return { request: (hop) => askTransport(transport, hop), close: () => Promise.resolve() };
+  }
   return transport === 'got' ? new GotTransport(settings) : new LeanTransport(settings);
+}
+
+/** Holds a transport of the user's to the time of the fetch, should it not watch the signal itself. */
+async function askTransport(transport: Transport, hop: Hop): Promise<TransportResponse> {
+  const { deadline } = hop;
+  const answering = transport.request(hop.toRequest());
+  answering.then(
+    ({ body }) => {
+      if (deadline.reason !== undefined) body.destroy(deadline.reason);
+    },
+    () => {},
+  );
+  const response = await deadline.race(answering);
+  deadline.watch((reason) => response.body.destroy(reason));
+  return response;
 }
 
 function checkRequest(request: FetchRequest): void {
