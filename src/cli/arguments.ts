@@ -74,6 +74,17 @@ export function readArguments(argv: readonly string[], output: Output): Argument
   return { ...options, urls };
 }
 
+/** Whether the command line says what to crawl, or is to be answered otherwise: by help, or by a complaint. */
+export function saysWhat(argv: readonly string[]): boolean {
+  const silent = describe({ out: () => {}, err: () => {} });
+  try {
+    silent.parse([...argv], { from: 'user' });
+  } catch {
+    return true;
+  }
+  return silent.args.length > 0;
+}
+
 function describe(output: Output): Command {
   return new Command('polite-crawler')
     .description('Crawls web sites politely: every page once, robots.txt obeyed, one request at a time per host.')
@@ -143,6 +154,8 @@ const EPILOGUE = `
 Exit codes: 0 done, 1 nothing could be crawled or saved, 2 wrong usage.
 Ctrl-C once finishes what is in flight; twice stops at once.
 
+polite-crawler inspect <directory> [url...] shows what the directory of --state holds, and what became of URLs.
+
 Examples:
   polite-crawler https://example.org/ --contact you@example.org
   polite-crawler https://example.org/ --contact you@example.org -n 100 -o pages.jsonl
@@ -154,7 +167,8 @@ export function version(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
-function wholeNumber(text: string): number {
+/** A count as an argument of an option. */
+export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');
   return Number(text);
 }

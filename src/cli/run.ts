@@ -8,6 +8,7 @@ import {
 } from '../index.ts';
 import { type Arguments, type Output, readArguments, UsageError } from './arguments.ts';
 import { startDemo } from './demo.ts';
+import { inspect } from './inspect.ts';
 import { interruptible } from './interrupt.ts';
 import { crawlerOptions } from './options.ts';
 import { writePages } from './page-lines.ts';
@@ -41,6 +42,10 @@ const USAGE_CODES: ReadonlySet<string> = new Set<(typeof CRAWL_ERROR_CODES)[numb
  */
 export async function runCli(argv: readonly string[], output: Output = TERMINAL): Promise<number> {
   try {
+    if (argv[0] === 'inspect') {
+      await inspect(argv.slice(1), output);
+      return EXIT_CODES.done;
+    }
     const given = readArguments(argv, output);
     if (!given.demo) return await crawl(given.urls, crawlerOptions(given), given, output);
     await using demo = await startDemo();

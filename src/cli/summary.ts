@@ -5,7 +5,9 @@ import type { CrawlStats } from '../index.ts';
 /** Hosts listed; a crawl of many more lists those asked most. */
 const MOST_HOSTS = 15;
 
-const PLAIN = { style: { head: [], border: [], compact: true } };
+/** Tables without colours, for people and for files. */
+export const PLAIN: { readonly style: { readonly head: string[]; readonly border: string[]; readonly compact: true } } =
+  { style: { head: [], border: [], compact: true } };
 
 /** What a crawl came to, for a person: totals, statuses, skips by reason, and how politely each host was asked. */
 export function summary(stats: CrawlStats): string {

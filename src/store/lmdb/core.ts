@@ -25,6 +25,12 @@ import { parseRequest, type UrlRef } from './url-record.ts';
 import { UrlTable } from './url-table.ts';
 
 /** What came of an offer: how many were new, and which were not. */
+/** A host of a store, and how much of it waits. */
+export interface StoredHost extends HostState {
+  /** Requests waiting. */
+  readonly queued: number;
+}
+
 export interface Offered {
   readonly fresh: number;
   readonly known: readonly number[];
@@ -219,6 +225,20 @@ export class Core {
     return this.#hosts.find(name)?.state();
   }
 
+  /** Those with most waiting first. */
+  hosts(most: number): StoredHost[] {
+    const all: StoredHost[] = [];
+    this.#hosts.visitAll(
+      () => {},
+      (host) => {
+        all.push({ ...host.state(), queued: host.waiting });
+        // Sorted now and then, so that a list of the first few never holds a million.
+        if (all.length >= 2 * most + 1000) cut(all, most);
+      },
+    );
+    return cut(all, most);
+  }
+
   nextDueAt(now: number, rules: LeaseRules): number | undefined {
     this.#begin(now, rules);
     return this.#floor.nextAt();
@@ -364,4 +384,10 @@ function push(queues: Map<Host, Map<number, UrlRef[]>>, host: Host, level: numbe
 function mustExist(table: Table | undefined, name: string): Table {
   if (table === undefined) throw new Error(`The table "${name}" is missing`);
   return table;
+}
+
+function cut(hosts: StoredHost[], most: number): StoredHost[] {
+  hosts.sort((a, b) => b.queued - a.queued || b.pages - a.pages || (a.host < b.host ? -1 : 1));
+  hosts.length = Math.min(hosts.length, most);
+  return hosts;
 }

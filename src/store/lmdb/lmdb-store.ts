@@ -15,7 +15,7 @@ import type {
   UrlRecord,
 } from '../../ports.ts';
 import type { CrawlRequest } from '../../types.ts';
-import type { Core } from './core.ts';
+import type { Core, StoredHost } from './core.ts';
 import { storeFailure } from './failure.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type OpenParts, openForReading, openForWriting } from './opening.ts';
@@ -131,6 +131,14 @@ export class LmdbStore implements CrawlStore {
 
   async getHost(host: string): Promise<HostState | undefined> {
     return this.#read((core) => core.getHost(host));
+  }
+
+  /**
+   * Hosts with their clocks and what of them waits, those with most waiting first.
+   * @param most - How many of them.
+   */
+  async hosts(most: number = Number.POSITIVE_INFINITY): Promise<StoredHost[]> {
+    return this.#read((core) => core.hosts(integer('most', most, Number.POSITIVE_INFINITY)));
   }
 
   async nextDueAt(now: number, rules: LeaseRules): Promise<number | undefined> {
