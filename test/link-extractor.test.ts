@@ -218,6 +218,13 @@ describe('profiles', () => {
   });
 });
 
+test('a frameset takes the place of a body that shows nothing, and of all that was in it', () => {
+  const html =
+    '<head><link rel=next href=/next></head><a href=/gone><meta name=robots content=nofollow><html manifest=/kept><title>gone</title><frameset><frame src=/frame><a href=/no></frameset>';
+  expect(found(html)).toEqual(['link/href /next', 'html/manifest /kept', 'frame/src /frame']);
+  expect(scan(html)).toMatchObject({ title: undefined, metas: [] });
+});
+
 describe('one link', () => {
   test('is reported once for each place it comes from, where it came first', () => {
     expect(

@@ -129,7 +129,7 @@ export class FastScan {
           if ((letter | 32) === LETTER_A) this.#collector.references.closeText(lt);
         } else if (formIsOpen && end === start + 4) return this.#markup(lt);
         at = code === GT ? end + 1 : reader.skipAttributes(end);
-      } else if ((((lengths[letter & 31] as number) >>> Math.min(end - start, 31)) & 1) !== 0) {
+      } else if ((((lengths[letter & 31] as number) >>> (end - start)) & 1) !== 0) {
         at = end === start + 1 && (letter | 32) === LETTER_A ? this.#anchor(lt, end) : this.#candidate(lt, end);
         if (formIsOpen !== this.#formIsOpen) return at;
       } else if (code === GT) at = end + 1;

@@ -77,14 +77,14 @@ export class NameTable {
   }
 
   /**
-   * By the five low bits of a first letter, the lengths of the names that begin with it, a bit each (31: 31 and more).
-   * Most names of a text are none of these, which this tells without looking at the rest of them.
+   * By the five low bits of a first letter, the lengths of the names that begin with it, a bit each (of lengths from 32 on
+   * the remainder). Most names of a text are none of these, which this tells without looking at the rest of them.
    */
   lengths(): Int32Array {
     const lengths = new Int32Array(32);
     for (const name of this.#names) {
       const letter = name.charCodeAt(0) & 31;
-      lengths[letter] = (lengths[letter] as number) | (1 << Math.min(31, name.length));
+      lengths[letter] = (lengths[letter] as number) | (1 << name.length);
     }
     return lengths;
   }

@@ -76,9 +76,7 @@ export class MarkupReader {
       const lengths = ATTRIBUTE_LENGTHS[code & 31] as number;
       code = codes[++at] as number;
       while (code > GT || (code !== EQUALS && ENDS_NAME[code] === 0)) code = codes[++at] as number;
-      const length = at - nameStart;
-      const mayMatter = length < 31 && ((lengths >>> length) & 1) !== 0;
-      const id = mayMatter ? ATTRIBUTE_TABLE.find(codes, nameStart, at) : 0;
+      const id = ((lengths >>> (at - nameStart)) & 1) !== 0 ? ATTRIBUTE_TABLE.find(codes, nameStart, at) : 0;
       if (code !== EQUALS) while (isSpace(code)) code = codes[++at] as number;
       let start = at;
       let end = at;

@@ -118,8 +118,16 @@ export class References {
     return { count, titleStart, titleEnd, base, canonicals: this.canonicals.length, metas: this.metas.length };
   }
 
+  /** Forgets what was found since, but for references of the root element, which is there whatever becomes of others. */
   rewind(mark: ReferencesMark): void {
+    const found = this.count;
     this.count = mark.count;
+    for (let number = mark.count; number < found; number++) {
+      const at = number * FIELDS;
+      if (!this.sourceOf(this.items[at + SOURCE] as number).startsWith('html/')) continue;
+      this.items.copyWithin(this.count * FIELDS, at, at + FIELDS);
+      this.count++;
+    }
     this.titleStart = mark.titleStart;
     this.titleEnd = mark.titleEnd;
     this.base = mark.base;
