@@ -175,6 +175,8 @@ export class Deadline {
   /** The fetch is over: nothing is left that could fire. */
   end(): void {
     this.endPhase();
+    // A connection remembers what it was opened for, as long as it lives.
+    this.#onAbort = undefined;
     if (this.#onOuterAbort !== undefined) this.#outer?.removeEventListener('abort', this.#onOuterAbort);
     this.#keeper.ended(this);
   }
