@@ -38,6 +38,7 @@ const EXHAUSTIVE = {
   img: ['!longdesc', '!lowsrc', '!dynsrc'],
   object: ['!codebase', '!classid'],
 };
+// Those that generated documents use.
 const PAGES = ['next', 'prev', 'alternate', 'canonical', 'author', 'help'];
 const PARTS = ['stylesheet', 'icon', 'preload', 'manifest'];
 const FOREIGN = ['image', 'use', 'script', 'feimage', 'font-face-uri', 'cursor'];
