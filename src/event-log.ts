@@ -5,7 +5,7 @@ import { type EventName, FIELDS, type Fields } from './event-log/fields.ts';
 import { fileTarget, type LineTarget, LineWriter } from './event-log/line-writer.ts';
 import { StatsFiles } from './event-log/stats-files.ts';
 import { textLine } from './event-log/text-format.ts';
-import { integer, oneOf, onlyKnown, show } from './options.ts';
+import { type Complete, integer, oneOf, onlyKnown, show } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
 import type { CrawlerEvents, CrawlStats, Explanation } from './types.ts';
 
@@ -17,24 +17,24 @@ export interface MonitoredCrawler extends EventEmitter<CrawlerEvents> {
 /** Options of {@link EventLog}. */
 export interface EventLogOptions {
   /** Where the lines go; it is not closed by the log. @defaultValue `process.stdout` */
-  readonly stream?: NodeJS.WritableStream;
+  readonly stream?: NodeJS.WritableStream | undefined;
   /** A file to add the lines to, instead of `stream`; its folders are made where they are missing. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** Lines for people, or one JSON object a line. @defaultValue `'text'` */
-  readonly format?: 'text' | 'jsonl';
+  readonly format?: 'text' | 'jsonl' | undefined;
   /** Events to write. @defaultValue all */
-  readonly events?: readonly (keyof CrawlerEvents)[];
+  readonly events?: readonly (keyof CrawlerEvents)[] | undefined;
   /** Folder for statistics files: a record every `statsEveryPages` pages, ten records a file. @defaultValue none */
-  readonly statsDirectory?: string;
+  readonly statsDirectory?: string | undefined;
   /** Pages between two records of the statistics files. @defaultValue 1000 */
-  readonly statsEveryPages?: number;
+  readonly statsEveryPages?: number | undefined;
   /** Bytes that may wait for the stream before the crawl has to. @defaultValue 1 048 576 */
-  readonly maxBufferBytes?: number;
+  readonly maxBufferBytes?: number | undefined;
   /** @defaultValue the machine's clock */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
-export const EVENT_LOG_DEFAULTS: Readonly<Required<Omit<EventLogOptions, 'stream' | 'path' | 'statsDirectory'>>> = {
+export const EVENT_LOG_DEFAULTS: Complete<Omit<EventLogOptions, 'stream' | 'path' | 'statsDirectory'>> = {
   format: 'text',
   events: Object.keys(FIELDS) as readonly EventName[],
   statsEveryPages: 1000,

@@ -1,5 +1,5 @@
 import { CrawlError, toCrawlError } from './errors.ts';
-import { integer, onlyKnown, show } from './options.ts';
+import { type Complete, integer, onlyKnown, show } from './options.ts';
 import { type Observation, Politeness, type PolitenessOptions } from './politeness.ts';
 import {
   type Clock,
@@ -25,20 +25,20 @@ export interface FrontierOptions {
   /** Where the frontier lives. It is not closed with the frontier: who opened it closes it. */
   readonly store: CrawlStore;
   /** @defaultValue `POLITENESS_DEFAULTS` */
-  readonly politeness?: PolitenessOptions | Politeness;
+  readonly politeness?: PolitenessOptions | Politeness | undefined;
   /** @defaultValue the system's */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** The front queue of a request that comes without a level: −8 (last) to 7 (first). @defaultValue 0 for each */
-  readonly prioritize?: (request: CrawlRequest) => number;
+  readonly prioritize?: ((request: CrawlRequest) => number) | undefined;
   /** Pages delivered of one host. Past it the URLs are still leased, one at a time, to be skipped. @defaultValue `Infinity` */
-  readonly maxPagesPerHost?: number;
+  readonly maxPagesPerHost?: number | undefined;
   /** How long a lease is held without being renewed, in milliseconds. @defaultValue 300 000 */
-  readonly leaseTtlMs?: number;
+  readonly leaseTtlMs?: number | undefined;
   /** Which parts of a URL its key leaves out; the same for the whole life of a store. @defaultValue none */
-  readonly canonical?: CanonicalOptions;
+  readonly canonical?: CanonicalOptions | undefined;
 }
 
-export const FRONTIER_DEFAULTS: Readonly<Required<Pick<FrontierOptions, 'maxPagesPerHost' | 'leaseTtlMs'>>> = {
+export const FRONTIER_DEFAULTS: Complete<Pick<FrontierOptions, 'maxPagesPerHost' | 'leaseTtlMs'>> = {
   maxPagesPerHost: Number.POSITIVE_INFINITY,
   leaseTtlMs: 300_000,
 };
@@ -129,9 +129,10 @@ export class Frontier {
    * @returns how many were new. Rejects with {@link CrawlError} `CRAWL_URL_INVALID` where one is no http or https URL,
    * `CRAWL_HOOK_FAILED` where `prioritize` threw.
    */
-  async offer(requests: Iterable<Offer>, onKnown?: OnKnown): Promise<number> {
+  async offer(requests: Iterable<Offer> | string | URL, onKnown?: OnKnown): Promise<number> {
     this.#mustBeOpen();
-    return this.#store.offer(this.#requests(requests), this.#clock.now(), onKnown);
+    const offers = typeof requests === 'string' || requests instanceof URL ? [requests] : requests;
+    return this.#store.offer(this.#requests(offers), this.#clock.now(), onKnown);
   }
 
   /**

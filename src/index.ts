@@ -10,8 +10,10 @@ export {
 } from './crawler/options.ts';
 export { robotsDirectives } from './directives.ts';
 export {
+  type AddressJudge,
   DNS_DEFAULTS,
   DnsCache,
+  type DnsCacheOptions,
   type DnsLookup,
   type LookupAnswer,
   type LookupCallback,
@@ -33,7 +35,12 @@ export {
   type FetchRequest,
   type FetchResult,
   type HeadersOption,
+  type ProxyOption,
   type Timeouts,
+  type TlsSettings,
+  type TransportOption,
+  type Validators,
+  validatorsOf,
 } from './fetcher/index.ts';
 export { partitionOf } from './fingerprint.ts';
 export {
@@ -67,7 +74,15 @@ export {
 export { type Observation, POLITENESS_DEFAULTS, Politeness, type PolitenessOptions } from './politeness.ts';
 export * from './ports.ts';
 export { type CanonicalOptions, createRequest, LEVELS, type RequestInit } from './request.ts';
-export { ROBOTS_CACHE_DEFAULTS, RobotsCache, type RobotsCacheOptions, type RobotsVerdict } from './robots-cache.ts';
+export {
+  ROBOTS_CACHE_DEFAULTS,
+  type RobotsAnswer,
+  RobotsCache,
+  type RobotsCacheOptions,
+  type RobotsFetch,
+  type RobotsStep,
+  type RobotsVerdict,
+} from './robots-cache.ts';
 export { type RobotsAgent, type RobotsMatch, type RobotsRecord, RobotsTxt } from './robots-txt.ts';
 export type { SeedInput } from './seeding.ts';
 export { FILE_SINK_DEFAULTS, FileSink, type FileSinkOptions } from './sink/files/index.ts';
@@ -76,14 +91,15 @@ export {
   parseSitemap,
   type Sitemap,
   type SitemapAlternate,
+  type SitemapContext,
   type SitemapEntry,
   type SitemapNews,
   type SitemapType,
   type SitemapVideo,
 } from './sitemap.ts';
-export { StatsCollector, type StatsCollectorOptions } from './stats.ts';
+export { StatsCollector, type StatsCollectorOptions, type StatsContext, type StatsState } from './stats.ts';
 export { MemoryStore, type MemoryStoreOptions } from './store/memory/index.ts';
-export { decodeText } from './text.ts';
+export { type DecodedText, decodeText } from './text.ts';
 export type * from './types.ts';
 export { canonicalizeUrl, resolveUrl } from './url.ts';
 export {

@@ -1,12 +1,18 @@
 import leven from 'leven';
 import { CrawlError } from './errors.ts';
 
+/** Options with every field given: what defaults and settings are. */
+export type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
+
+/** Objects that are values of their own and have no fields to look at: taken for options they would mean none. */
+const NO_OPTIONS = [Array, RegExp, Date, Map, Set, Promise, URL, Error];
+
 /**
  * Refuses options that are not known, and says which was meant.
  * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN`, or `CRAWL_OPTION_INVALID` where `options` is no object.
  */
 export function onlyKnown(owner: string, options: unknown, known: Iterable<string>): void {
-  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
+  if (options === null || typeof options !== 'object' || NO_OPTIONS.some((type) => options instanceof type)) {
     throw new CrawlError('CRAWL_OPTION_INVALID', `${owner} takes an object of options, not ${show(options)}.`);
   }
   const names = [...known];

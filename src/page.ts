@@ -21,8 +21,8 @@ export interface PageParts {
   readonly referrer?: string | undefined;
   readonly fetchedAt: Date;
   readonly timings: Timings;
-  readonly bytes: number;
-  readonly truncated: boolean;
+  /** Of a stream: what has come so far, and whether it was cut. */
+  readonly size: { readonly bytes: number; readonly truncated: boolean };
 }
 
 const MARKUP = new Set(['text/html', 'application/xhtml+xml', '']);
@@ -48,9 +48,8 @@ export class FetchedPage implements Page {
   readonly referrer: string | undefined;
   readonly fetchedAt: Date;
   readonly timings: Timings;
-  readonly bytes: number;
-  readonly truncated: boolean;
 
+  readonly #size: PageParts['size'];
   readonly #extractor: LinkExtractor;
   readonly #userAgent: string;
   #decoded: { readonly text: string; readonly encoding: string } | undefined;
@@ -73,10 +72,17 @@ export class FetchedPage implements Page {
     this.referrer = parts.referrer;
     this.fetchedAt = parts.fetchedAt;
     this.timings = parts.timings;
-    this.bytes = parts.bytes;
-    this.truncated = parts.truncated;
+    this.#size = parts.size;
     this.#extractor = extractor;
     this.#userAgent = userAgent;
+  }
+
+  get bytes(): number {
+    return this.#size.bytes;
+  }
+
+  get truncated(): boolean {
+    return this.#size.truncated;
   }
 
   /** Never throws: bytes that don't decode are replaced. */

@@ -1,37 +1,37 @@
 import type { CrawlErrorCode } from './errors.ts';
-import { integer, number, onlyKnown } from './options.ts';
+import { type Complete, integer, number, onlyKnown } from './options.ts';
 import type { HostPatch, HostState, LeaseRules } from './ports.ts';
 import type { HostStatus } from './types.ts';
 
 /** How a crawl treats the hosts it visits. Times are milliseconds. */
 export interface PolitenessOptions {
   /** Least time from the end of an answer to the next request to its host. @defaultValue 1 000 */
-  readonly minDelayMs?: number;
+  readonly minDelayMs?: number | undefined;
   /** The gap grows with the host's response time: so many times as long as the last answer took. @defaultValue 5 */
-  readonly delayFactor?: number;
+  readonly delayFactor?: number | undefined;
   /** Where that growth ends; `minDelayMs` and a crawl delay are never cut by it. @defaultValue 60 000 */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /** Requests one host may have in flight; 0 for no limit. @defaultValue 1 */
-  readonly connectionsPerHost?: number;
+  readonly connectionsPerHost?: number | undefined;
   /** Gap between requests to one IP address under several names; never more than `minDelayMs`. @defaultValue 250 */
-  readonly ipDelayMs?: number;
+  readonly ipDelayMs?: number | undefined;
   /** Longest Crawl-delay that is honoured; longer ones count as this. @defaultValue 300 000 */
-  readonly maxCrawlDelayMs?: number;
+  readonly maxCrawlDelayMs?: number | undefined;
   /** First back-off after a 429, a 503 or a timeout; each further one doubles. @defaultValue 30 000 */
-  readonly backoffMs?: number;
+  readonly backoffMs?: number | undefined;
   /** Longest back-off, before jitter. @defaultValue 3 600 000 */
-  readonly maxBackoffMs?: number;
+  readonly maxBackoffMs?: number | undefined;
   /** Longest Retry-After that is honoured; longer ones count as this. @defaultValue 86 400 000 */
-  readonly maxRetryAfterMs?: number;
+  readonly maxRetryAfterMs?: number | undefined;
   /** Transport failures in a row that park a host; 0 never parks. @defaultValue 5 */
-  readonly parkAfterFailures?: number;
+  readonly parkAfterFailures?: number | undefined;
   /** How long a host is parked, or paused after refusals. @defaultValue 3 600 000 */
-  readonly parkMs?: number;
+  readonly parkMs?: number | undefined;
   /** Refusals (401, 403, 407) in a row that pause a host; 0 never pauses. @defaultValue 10 */
-  readonly refusalsBeforePause?: number;
+  readonly refusalsBeforePause?: number | undefined;
 }
 
-export const POLITENESS_DEFAULTS: Readonly<Required<PolitenessOptions>> = {
+export const POLITENESS_DEFAULTS: Complete<PolitenessOptions> = {
   minDelayMs: 1_000,
   delayFactor: 5,
   maxDelayMs: 60_000,
@@ -99,7 +99,7 @@ const TRANSPORT_FAILURES: ReadonlySet<CrawlErrorCode> = new Set([
  */
 export class Politeness {
   /** The options with their defaults. */
-  readonly options: Readonly<Required<PolitenessOptions>>;
+  readonly options: Complete<PolitenessOptions>;
   readonly #random: () => number;
 
   /**
@@ -238,7 +238,7 @@ function amount(ms: number | undefined): number | undefined {
   return ms === undefined || Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-function checked(options: PolitenessOptions): Readonly<Required<PolitenessOptions>> {
+function checked(options: PolitenessOptions): Complete<PolitenessOptions> {
   const d = POLITENESS_DEFAULTS;
   return {
     minDelayMs: number('minDelayMs', options.minDelayMs, d.minDelayMs, 0, LONGEST_MS),

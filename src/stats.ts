@@ -1,4 +1,4 @@
-import { integer, onlyKnown } from './options.ts';
+import { type Complete, integer, onlyKnown } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
 import { HostTable } from './stats/host-table.ts';
 import { LatencyHistogram } from './stats/latency.ts';
@@ -10,14 +10,14 @@ export { OTHERS } from './stats/tally.ts';
 /** Options of {@link StatsCollector}. */
 export interface StatsCollectorOptions {
   /** Hosts counted one by one; all others are summed up as `(others)`. @defaultValue 1000 */
-  readonly maxHosts?: number;
+  readonly maxHosts?: number | undefined;
   /** Content types, statuses, skip reasons and error codes counted one by one, of each. @defaultValue 200 */
-  readonly maxNames?: number;
+  readonly maxNames?: number | undefined;
   /** @defaultValue the machine's clock */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
-export const STATS_COLLECTOR_DEFAULTS: Readonly<Required<StatsCollectorOptions>> = {
+export const STATS_COLLECTOR_DEFAULTS: Complete<StatsCollectorOptions> = {
   maxHosts: 1000,
   maxNames: 200,
   clock: systemClock,

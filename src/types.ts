@@ -140,7 +140,10 @@ export interface Page {
   readonly contentType: string;
   /** The decompressed body; empty with `accept` = `'stream'`. */
   readonly body: Buffer;
-  /** With `accept` = `'stream'`, the decompressed body as it arrives; else `undefined`. */
+  /**
+   * With `accept` = `'stream'`, the decompressed body as it arrives; else `undefined`. It lives until the page is
+   * delivered: to be read by a listener, `visit` or a sink that the crawl waits for, or before the next page of `pages()`.
+   */
   readonly stream: NodeJS.ReadableStream | undefined;
   /** The body as text: BOM, then header, then `<meta>`, then a guess. Decoded when first asked for. */
   readonly text: string;
@@ -155,11 +158,11 @@ export interface Page {
   /** What the page calls its own canonical URL (RFC 6596), absolute. */
   readonly canonical: string | undefined;
   readonly directives: RobotsDirectives;
-  /** Digest of the body: SHA-256, hexadecimal. */
+  /** Digest of `body`: SHA-256, hexadecimal; of a streamed page, whose body is elsewhere, it says nothing. */
   readonly fingerprint: string;
   readonly fetchedAt: Date;
   readonly timings: Timings;
-  /** Bytes of the body after decompression. */
+  /** Bytes of the body after decompression; of a stream, those that have come so far. */
   readonly bytes: number;
   /** Whether the body was cut at `maxBodyBytes`. */
   readonly truncated: boolean;

@@ -67,7 +67,7 @@ export function readArguments(argv: readonly string[], output: Output): Argument
   }
   const urls = command.args;
   const options = command.opts<Omit<Arguments, 'urls'>>();
-  if (urls.length === 0 && !options.demo) {
+  if (urls.length === 0 && !options.demo && options.state === undefined) {
     output.err('error: no URL given. Try: polite-crawler https://example.org/ --contact you@example.org\n');
     throw new UsageError('no URL given', 2);
   }
@@ -137,7 +137,10 @@ function describe(output: Output): Command {
     .option('--no-robots', 'do not ask for robots rules (for sites of your own)')
     .optionsGroup('What to keep:')
     .option('--state <directory>', 'the crawl itself: run the same command again to go on, after whatever ended it')
-    .option('-o, --output <file>', 'one JSON object per page, to a file or to standard output (-)')
+    .option(
+      '-o, --output <file>',
+      'one JSON object per page, to a file or to standard output (-); with --state added to the file',
+    )
     .option('--save <directory>', 'the pages themselves, as files')
     .option('--log <file>', 'what happens, as lines; - for standard output')
     .addOption(new Option('--log-format <format>', 'lines to read, or JSON').choices(['text', 'jsonl']))

@@ -5,17 +5,21 @@ import type { Output } from './arguments.ts';
  * Ctrl-C once ends the crawl when what is in flight has finished, twice ends it at once. SIGTERM is the first Ctrl-C.
  * @returns `stop`, which gives the signals back.
  */
-export function interruptible(crawler: Crawler, output: Output): { stop(): void } {
+export function interruptible(crawler: Crawler, output: Output, state: string | undefined): { stop(): void } {
   let count = 0;
   const onSignal = (): void => {
     count++;
     if (count === 1) {
-      output.err('\nStopping: what is in flight is being finished (Ctrl-C again to stop at once)\n');
+      const later = state === undefined ? '' : '. Run the same command again to go on';
+      output.err(`\nStopping: what is in flight is being finished (Ctrl-C again to stop at once)${later}\n`);
       void crawler.stop();
     } else {
       void crawler.stop({ now: true });
     }
   };
+  // Whoever reads the output has gone, as after `| head`: nobody wants the rest.
+  const onPipe = (): void => void crawler.stop({ now: true });
+  process.stdout.on('error', onPipe);
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   return {

@@ -4,14 +4,22 @@ import { finished } from 'node:stream/promises';
 import { CrawlError, type Crawler, type Page } from '../index.ts';
 import type { Output } from './arguments.ts';
 
-/** Writes one JSON object per page: to a file, or with `-` to standard output. */
-export function writePages(crawler: Crawler, target: string, output: Output): { close(): Promise<void> } {
+/**
+ * Writes one JSON object per page: to a file, or with `-` to standard output.
+ * @param more - Whether the file goes on: that of a crawl that is resumed.
+ */
+export function writePages(
+  crawler: Crawler,
+  target: string,
+  more: boolean,
+  output: Output,
+): { close(): Promise<void> } {
   if (target === '-') {
     crawler.on('page', (page) => output.out(pageLine(page)));
     return { close: () => Promise.resolve() };
   }
   let failure: Error | undefined;
-  const file = createWriteStream(target);
+  const file = createWriteStream(target, { flags: more ? 'a' : 'w' });
   // Without a listener the fault would end the process; it is told when the file is closed.
   file.on('error', (error) => {
     if (failure !== undefined) return;
@@ -58,6 +66,6 @@ function pageLine(page: Page): string {
     links: page.links.length,
     fingerprint: page.fingerprint,
     fetchedAt: page.fetchedAt,
-    ms: page.timings.total,
+    ms: Math.round(page.timings.total),
   })}\n`;
 }

@@ -23,7 +23,7 @@ export const EXIT_CODES: { readonly done: 0; readonly nothing: 1; readonly usage
 };
 
 const TERMINAL: Output = {
-  out: (text) => void process.stdout.write(text),
+  out: (text) => void (process.stdout.destroyed || process.stdout.write(text)),
   err: (text) => void process.stderr.write(text),
 };
 
@@ -70,9 +70,10 @@ async function crawl(
   const crawler = new Crawler(options);
   const errors = collectErrors(crawler);
   const log = openLog(given);
-  const pages = given.output === undefined ? undefined : writePages(crawler, given.output, output);
+  const pages =
+    given.output === undefined ? undefined : writePages(crawler, given.output, given.state !== undefined, output);
   const progress = given.quiet ? undefined : showProgress(crawler, output);
-  const interrupt = interruptible(crawler, output);
+  const interrupt = interruptible(crawler, output, given.state);
   try {
     log?.monitor(crawler);
     const stats = await crawler.run(urls);

@@ -1,4 +1,5 @@
 import { CrawlError, isCrawlError } from '../errors.ts';
+import { boolean, onlyKnown, show } from '../options.ts';
 import type { CrawlStore } from '../ports.ts';
 import { readSeeds, type SeedInput } from '../seeding.ts';
 import { MemoryStore } from '../store/memory/index.ts';
@@ -53,7 +54,7 @@ export class Crawler extends SafeEmitter {
    * and what the store throws where it is lost. A page that fails is an `error` event, never a rejection.
    */
   async run(seeds?: Iterable<SeedInput> | SeedInput, options: RunOptions = {}): Promise<CrawlStats> {
-    return this.#crawl(readSeeds(seeds), undefined, options.signal);
+    return this.#crawl(readSeeds(seeds), undefined, readSignal('run', options));
   }
 
   /**
@@ -67,8 +68,9 @@ export class Crawler extends SafeEmitter {
   ): AsyncGenerator<Page, void, undefined> {
     const channel = new PageChannel();
     const urls = readSeeds(seeds);
+    const signal = readSignal('pages', options);
     let failure: unknown;
-    const running = this.#crawl(urls, channel, options.signal)
+    const running = this.#crawl(urls, channel, signal)
       .catch((thrown: unknown) => {
         failure = thrown ?? new CrawlError('CRAWL_INTERNAL', 'The crawl failed without saying why');
       })
@@ -114,8 +116,9 @@ export class Crawler extends SafeEmitter {
    * or when all that keeps it are pages with their listeners, since it may be a listener that waits here; `run` itself
    * waits for them. What is queued stays so, and a later `run` goes on with it.
    */
-  async stop(options: { readonly now?: boolean } = {}): Promise<void> {
-    await this.#run?.stop(options.now ?? false);
+  async stop(options: { readonly now?: boolean | undefined } = {}): Promise<void> {
+    onlyKnown('Crawler.stop', options, ['now']);
+    await this.#run?.stop(boolean('now', options.now, false));
   }
 
   /** The totals so far. */
@@ -190,4 +193,12 @@ export class Crawler extends SafeEmitter {
       prioritize: this.prioritize === base.prioritize ? undefined : (request) => this.prioritize(request),
     };
   }
+}
+
+/** @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`. */
+function readSignal(method: string, options: RunOptions): AbortSignal | undefined {
+  onlyKnown(`Crawler.${method}`, options, ['signal']);
+  const { signal } = options;
+  if (signal === undefined || signal instanceof AbortSignal) return signal;
+  throw new CrawlError('CRAWL_OPTION_INVALID', `Option "signal" takes an AbortSignal, not ${show(signal)}.`);
 }

@@ -11,7 +11,7 @@ import {
 } from '../fetcher/index.ts';
 import { fetcherSettings } from '../fetcher/options.ts';
 import { LinkExtractor, type LinkProfile } from '../link-extractor/index.ts';
-import { boolean, integer, number, oneOf, onlyKnown, show } from '../options.ts';
+import { boolean, type Complete, integer, number, oneOf, onlyKnown, show } from '../options.ts';
 import { POLITENESS_DEFAULTS, type PolitenessOptions } from '../politeness.ts';
 import { type Clock, type CookieStore, type CrawlStore, type Sink, systemClock } from '../ports.ts';
 import type { CanonicalOptions } from '../request.ts';
@@ -33,91 +33,91 @@ export interface CrawlerOptions {
    */
   readonly userAgent: string;
   /** Where links may lead: the hosts of the seeds, their registrable domains, anywhere, or a filter. @defaultValue `'host'` */
-  readonly scope?: 'host' | 'domain' | 'any' | UrlFilter;
+  readonly scope?: 'host' | 'domain' | 'any' | UrlFilter | undefined;
   /** A further filter, asked after the scope. @defaultValue none */
-  readonly filter?: UrlFilter;
+  readonly filter?: UrlFilter | undefined;
   /** Where the frontier lives: a {@link CrawlStore}, or a directory for an `LmdbStore`. @defaultValue in memory */
-  readonly store?: CrawlStore | string;
+  readonly store?: CrawlStore | string | undefined;
   /** Links from a seed. @defaultValue 20 */
-  readonly maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** Pages delivered, over all runs of one store; robots files, sitemaps, redirects and failures don't count. @defaultValue `Infinity` */
-  readonly maxPages?: number;
+  readonly maxPages?: number | undefined;
   /** The same for each host. @defaultValue `Infinity` */
-  readonly maxPagesPerHost?: number;
+  readonly maxPagesPerHost?: number | undefined;
   /** Time spent crawling, over all runs of one store, in milliseconds. @defaultValue `Infinity` */
-  readonly maxDurationMs?: number;
+  readonly maxDurationMs?: number | undefined;
   /** Requests in flight, all hosts together. @defaultValue 32 */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Least gap between the end of a response and the next request to its host, in milliseconds. @defaultValue 1000 */
-  readonly minDelayMs?: number;
+  readonly minDelayMs?: number | undefined;
   /** The gap is also this many times as long as the last response took. @defaultValue 5 */
-  readonly delayFactor?: number;
+  readonly delayFactor?: number | undefined;
   /** Most that `delayFactor` can make of the gap, in milliseconds. @defaultValue 60 000 */
-  readonly maxDelayMs?: number;
+  readonly maxDelayMs?: number | undefined;
   /** Requests in flight to one host; 0 for no limit of its own. @defaultValue 1 */
-  readonly connectionsPerHost?: number;
+  readonly connectionsPerHost?: number | undefined;
   /** Gap between requests to one IP address under several names, in milliseconds; never more than `minDelayMs`. @defaultValue 250 */
-  readonly ipDelayMs?: number;
+  readonly ipDelayMs?: number | undefined;
   /** Longest Crawl-delay that is obeyed as written; longer ones are cut to it. Milliseconds. @defaultValue 300 000 */
-  readonly maxCrawlDelayMs?: number;
+  readonly maxCrawlDelayMs?: number | undefined;
   /** First pause of a host that answers 429 or 503 or times out, in milliseconds; it doubles up to 120 times itself. @defaultValue 30 × `minDelayMs`, at least 1000 */
-  readonly backoffMs?: number;
+  readonly backoffMs?: number | undefined;
   /** Obey robots.txt (RFC 9309), robots meta tags, X-Robots-Tag and rel=nofollow. @defaultValue `true` */
-  readonly respectRobots?: boolean;
+  readonly respectRobots?: boolean | undefined;
   /** Limits of one request in milliseconds. @defaultValue `{ connect: 10 000, headers: 30 000, page: 120 000 }` */
-  readonly timeouts?: Partial<Timeouts>;
+  readonly timeouts?: Partial<Timeouts> | undefined;
   /** Where bodies are cut, in bytes after decompression. @defaultValue `{ html: 2 MiB, other: 15 MiB }` */
-  readonly maxBodyBytes?: number | { readonly html?: number; readonly other?: number };
+  readonly maxBodyBytes?: number | { readonly html?: number | undefined; readonly other?: number };
   /** Hops of one chain. @defaultValue 10 */
-  readonly maxRedirects?: number;
+  readonly maxRedirects?: number | undefined;
   /**
    * Where the standard leaves a choice (RFC 9309): after more than five redirects of robots.txt, for a 401 or 403, and
    * for a file that has been unreachable for 30 days. @defaultValue `{ tooManyRedirects: 'allow', robots401403: 'allow', after30Days: 'disallow' }`
    */
-  readonly robots?: RobotsChoices;
+  readonly robots?: RobotsChoices | undefined;
   /** Further tries of a URL that failed in a way that can pass. @defaultValue 2 */
-  readonly retries?: number;
+  readonly retries?: number | undefined;
   /** What may be connected to. @defaultValue `'seeds'`: public addresses, and whatever the hosts named as seeds resolve to */
-  readonly network?: NetworkPolicy;
+  readonly network?: NetworkPolicy | undefined;
   /** Resolves host names in place of the system. */
-  readonly dnsLookup?: DnsLookup;
+  readonly dnsLookup?: DnsLookup | undefined;
   /** Headers sent with every request, or a function of the URL. @defaultValue none */
-  readonly headers?: Readonly<Record<string, string>> | ((url: URL) => Readonly<Record<string, string>>);
+  readonly headers?: Readonly<Record<string, string>> | ((url: URL) => Readonly<Record<string, string>>) | undefined;
   /** Keep cookies, in a jar of the run's own or one of `tough-cookie`'s shape. @defaultValue `false` */
-  readonly cookies?: boolean | CookieStore;
+  readonly cookies?: boolean | CookieStore | undefined;
   /**
    * The proxy to ask through: a URL of http, https or one of the socks schemes, or a function of the URL that gives one or
    * `undefined`. What it is asked for is held to `network` all the same. @defaultValue none
    */
-  readonly proxy?: ProxyOption;
+  readonly proxy?: ProxyOption | undefined;
   /** Speak HTTP/2 with servers that choose it. @defaultValue `false` */
-  readonly http2?: boolean;
+  readonly http2?: boolean | undefined;
   /** Certificate authorities of your own, a client certificate (for the hosts of the seeds), and the like. @defaultValue Node's */
-  readonly tls?: TlsSettings;
+  readonly tls?: TlsSettings | undefined;
   /** Sends the requests: got, Node's own client (`'lean'`, which behaves the same and takes half the time), or a transport of your own. @defaultValue `'got'` */
-  readonly transport?: TransportOption;
+  readonly transport?: TransportOption | undefined;
   /** Mailbox for the `From` header. @defaultValue none */
-  readonly from?: string;
+  readonly from?: string | undefined;
   /** `Accept-Language`. @defaultValue none */
-  readonly acceptLanguage?: string;
+  readonly acceptLanguage?: string | undefined;
   /** Which links are looked for. @defaultValue `'navigation'` */
-  readonly extract?: LinkProfile | LinkExtractor;
+  readonly extract?: LinkProfile | LinkExtractor | undefined;
   /** Which responses are wanted. @defaultValue HTML and XHTML, and what says no type */
-  readonly accept?: Accept;
+  readonly accept?: Accept | undefined;
   /** Seed the crawl from sitemaps. @defaultValue `'off'` */
-  readonly sitemaps?: SitemapMode;
+  readonly sitemaps?: SitemapMode | undefined;
   /** Where delivered pages are written; awaited like a `page` listener, closed by who made them. @defaultValue none */
-  readonly sinks?: readonly Sink[];
+  readonly sinks?: readonly Sink[] | undefined;
   /** What the canonical form leaves out. @defaultValue nothing */
-  readonly canonical?: CanonicalOptions;
+  readonly canonical?: CanonicalOptions | undefined;
   /** Pages between two `stats` events. @defaultValue 1000 */
-  readonly statsEveryPages?: number;
+  readonly statsEveryPages?: number | undefined;
   /** Milliseconds between two `stats` events. @defaultValue 10 000 */
-  readonly statsEveryMs?: number;
+  readonly statsEveryMs?: number | undefined;
   /** Longest URL that is followed, in characters. @defaultValue 2048 */
-  readonly maxUrlLength?: number;
+  readonly maxUrlLength?: number | undefined;
   /** The frontier's clock. @defaultValue the system's */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Choices that RFC 9309 leaves to the crawler. */
@@ -140,7 +140,7 @@ export const CRAWLER_DEFAULTS: {
   readonly ipDelayMs: number;
   readonly maxCrawlDelayMs: number;
   readonly respectRobots: boolean;
-  readonly robots: Required<RobotsChoices>;
+  readonly robots: Complete<RobotsChoices>;
   readonly timeouts: Timeouts;
   readonly maxBodyBytes: { readonly html: number; readonly other: number };
   readonly maxRedirects: number;
@@ -210,7 +210,7 @@ export interface Settings {
   readonly concurrency: number;
   readonly politeness: PolitenessOptions;
   readonly respectRobots: boolean;
-  readonly robots: Required<RobotsChoices>;
+  readonly robots: Complete<RobotsChoices>;
   readonly retries: number;
   readonly maxRedirects: number;
   readonly keepsCookies: boolean;
@@ -333,7 +333,7 @@ function readExtractor(extract: CrawlerOptions['extract']): LinkExtractor {
   }
 }
 
-function readRobots(robots: RobotsChoices | undefined): Required<RobotsChoices> {
+function readRobots(robots: RobotsChoices | undefined): Complete<RobotsChoices> {
   const d = CRAWLER_DEFAULTS.robots;
   if (robots === undefined) return d;
   onlyKnown('Crawler.robots', robots, Object.keys(d));

@@ -43,6 +43,7 @@ export class Session {
       });
       const session = new Session(settings, store, frontier, owned);
       await session.#restore();
+      await session.fetcher.ready();
       return session;
     } catch (thrown) {
       if (owned) await store.close();

@@ -63,7 +63,6 @@ export function requestHeaders(settings: HeaderSettings, context: HeaderContext)
   if (typeof own === 'function') add(headers, ask(own, context.url), true);
   else add(headers, own, context.trusted);
   add(headers, context.headers, context.sameOrigin);
-  if (headers['user-agent'] !== settings.userAgent) checkUserAgent(headers['user-agent']);
   return headers;
 }
 
@@ -120,6 +119,19 @@ export function checkHeaders(headers: unknown): void {
     if (typeof value !== 'string' || !isFieldValue(value)) {
       throw invalid(`needs a string without control characters for "${name}"`);
     }
+    if (name.toLowerCase() === 'user-agent') checkOwnUserAgent(value);
+  }
+}
+
+/** Another name than `userAgent` is the user's to send, but not one that nobody can be reached by. */
+function checkOwnUserAgent(value: string): void {
+  try {
+    checkUserAgent(value);
+  } catch (thrown) {
+    const error = toCrawlError(thrown, 'CRAWL_OPTION_INVALID', 'It is no user agent');
+    throw new CrawlError(error.code, `The "User-Agent" in option "headers" can't be sent. ${error.message}`, {
+      cause: thrown,
+    });
   }
 }
 

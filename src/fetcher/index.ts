@@ -57,6 +57,11 @@ export class Fetcher implements RobotsSource {
     this.#transport = transportOf(this.#settings);
   }
 
+  /** Loads what the first request needs, so that its time isn't counted as the server's. Never opens a connection. */
+  async ready(): Promise<void> {
+    await this.#transport.ready?.();
+  }
+
   /**
    * Sends a GET and reads the answer. Every status is an answer; only what gives none is an error.
    *

@@ -1,6 +1,6 @@
 import { applyDirectives } from '../directives.ts';
 import { CrawlError } from '../errors.ts';
-import { integer, oneOf, onlyKnown } from '../options.ts';
+import { type Complete, integer, oneOf, onlyKnown } from '../options.ts';
 import type { Headers, Link } from '../types.ts';
 import { codesOf } from './codes.ts';
 import { Collector } from './collector.ts';
@@ -22,12 +22,12 @@ export interface LinkExtractorOptions {
    * the page is made of; `'exhaustive'`, also GET forms, `srcdoc` and old and rare attributes.
    * `docs/link-extraction.md` lists them all. @defaultValue `'navigation'`
    */
-  readonly profile?: LinkProfile;
+  readonly profile?: LinkProfile | undefined;
   /** Most links of one document; `Infinity` for no limit. @defaultValue 50 000 */
-  readonly maxLinks?: number;
+  readonly maxLinks?: number | undefined;
 }
 
-export const LINK_EXTRACTOR_DEFAULTS: Readonly<Required<LinkExtractorOptions>> = {
+export const LINK_EXTRACTOR_DEFAULTS: Complete<LinkExtractorOptions> = {
   profile: 'navigation',
   maxLinks: 50_000,
 };

@@ -6,8 +6,8 @@ import { deferred, type Ending } from './ending.ts';
 
 /** First wait of a URL before its next try, in milliseconds; it doubles. The host's own clock counts as well. */
 const RETRY_DELAY_MS = 1000;
-/** A host that says "slow down" is not the fault of one URL, so such answers cost it further tries than `retries`. */
-const THROTTLED_TRIES = 8;
+/** A host that says "slow down" is not the fault of one URL, so such answers give it so many times the `retries`. */
+const THROTTLED_RETRIES_FACTOR = 3;
 
 /** Ends a visit whose request failed: another try, or an `error` event. */
 export function failed(context: VisitContext, lease: Lease, error: CrawlError, observation: Observation): Ending {
@@ -44,6 +44,6 @@ export function failed(context: VisitContext, lease: Lease, error: CrawlError, o
 }
 
 function triesOf(context: VisitContext, error: CrawlError): number {
-  if (error.status === 429 || error.status === 503) return context.retries === 0 ? 0 : THROTTLED_TRIES;
+  if (error.status === 429 || error.status === 503) return context.retries * THROTTLED_RETRIES_FACTOR;
   return error.status === 421 ? Math.min(1, context.retries) : context.retries;
 }

@@ -7,6 +7,7 @@ import type { SkipReason } from '../types.ts';
 import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
 import { deferred, type Ending, skippedUnasked } from './ending.ts';
+import { failed } from './failure.ts';
 
 /** RFC 9309 section 2.5: at least 500 KiB are read. */
 const MAX_ROBOTS_BYTES = 512_000;
@@ -124,6 +125,11 @@ async function requestRules(
       robots?.abandon(origin);
       return { ending: deferred({ endedAt }) };
     }
+    if (isRefusal(failure)) {
+      // Not the site's doing, so nothing to remember about it: each URL of it will fail by the same rule.
+      robots?.abandon(origin);
+      return { ending: failed(context, lease, failure, { endedAt }) };
+    }
     robots?.accept(origin, { error: failure });
     const observation: Observation = { endedAt, error: { code: failure.code, retryable: failure.retryable } };
     const quick = failure.retryable && !failure.code.endsWith('_TIMEOUT');
@@ -133,7 +139,8 @@ async function requestRules(
 
 async function unreachable(context: VisitContext, lease: Lease, retryAt: number): Promise<Ending> {
   const { host } = lease.request;
-  if (context.unreachable.isGivenUp(host)) return refuse(context, lease, 'robots-unreachable');
+  // A host that has given pages is up: it is this origin of it that isn't, and its other origins must not wait for that.
+  if (lease.host.pages > 0 || context.unreachable.isGivenUp(host)) return refuse(context, lease, 'robots-unreachable');
   context.unreachable.wait(host, retryAt);
   await context.frontier.setHost(host, { blockedUntil: retryAt });
   return {
@@ -157,6 +164,11 @@ function refuse(context: VisitContext, lease: Lease, reason: SkipReason): Ending
 
 function crawlDelay(context: VisitContext, seconds: number | undefined): number {
   return seconds === undefined ? 0 : Math.min(seconds * 1000, context.maxCrawlDelayMs);
+}
+
+/** What the crawler itself would not ask for: an address, a port, a scheme. */
+function isRefusal({ code }: CrawlError): boolean {
+  return code === 'CRAWL_ADDRESS_REFUSED' || code === 'CRAWL_PORT_REFUSED' || code === 'CRAWL_SCHEME_REFUSED';
 }
 
 /** A delay just learnt holds for the very next request to the host. */

@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CrawlError, toCrawlError } from '../../errors.ts';
-import { boolean, number, oneOf, onlyKnown, show } from '../../options.ts';
+import { boolean, type Complete, number, oneOf, onlyKnown, show } from '../../options.ts';
 import type { Sink } from '../../ports.ts';
 import type { Page } from '../../types.ts';
 import { canonicalizeUrl } from '../../url.ts';
@@ -15,21 +15,24 @@ import { IndexFile } from './index-file.ts';
 /** Options of {@link FileSink}: `directory` or `prefix` must be given. */
 export interface FileSinkOptions {
   /** The folder for the files; made where it is missing. */
-  readonly directory?: string;
+  readonly directory?: string | undefined;
   /** What every file name begins with, a folder in front of it or not: `'pictures/holiday-'`. Layout is flat. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** `'tree'`: a folder for each host and path segment; `'flat'`: all in one. @defaultValue `'tree'`, `'flat'` with `prefix` */
-  readonly name?: FileLayout;
+  readonly name?: FileLayout | undefined;
   /** Largest file, in bytes; what is larger is refused. @defaultValue `Infinity` */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
   /** Whether `urls.jsonl` says which URL is in which file. @defaultValue `true` */
-  readonly index?: boolean;
+  readonly index?: boolean | undefined;
+  /** Whether pages with a status other than 2xx are written, too. @defaultValue `false` */
+  readonly errorPages?: boolean | undefined;
 }
 
-export const FILE_SINK_DEFAULTS: Readonly<Required<Pick<FileSinkOptions, 'name' | 'maxBytes' | 'index'>>> = {
+export const FILE_SINK_DEFAULTS: Complete<Pick<FileSinkOptions, 'name' | 'maxBytes' | 'index' | 'errorPages'>> = {
   name: 'tree',
   maxBytes: Number.POSITIVE_INFINITY,
   index: true,
+  errorPages: false,
 };
 
 /** What is left of the 255 bytes that file systems take for a name. */
@@ -45,6 +48,7 @@ export class FileSink implements Sink {
   readonly #prefix: string;
   readonly #layout: FileLayout;
   readonly #maxBytes: number;
+  readonly #errorPages: boolean;
   readonly #index: IndexFile | undefined;
   readonly #folders: Folders;
   /** Writes under way by path: two of one URL come one after the other. */
@@ -64,6 +68,7 @@ export class FileSink implements Sink {
     this.#prefix = place.prefix;
     this.#layout = oneOf('name', options.name, place.layout, ['tree', 'flat']);
     this.#maxBytes = number('maxBytes', options.maxBytes, FILE_SINK_DEFAULTS.maxBytes, 1);
+    this.#errorPages = boolean('errorPages', options.errorPages, FILE_SINK_DEFAULTS.errorPages);
     this.#folders = new Folders(this.#directory);
     if (boolean('index', options.index, FILE_SINK_DEFAULTS.index)) {
       this.#index = new IndexFile(join(this.#directory, `${this.#prefix}${INDEX_NAME}`));
@@ -92,7 +97,12 @@ export class FileSink implements Sink {
   }
 
   async #write(page: Page): Promise<void> {
+    if (!this.#errorPages && (page.status < 200 || page.status > 299)) return;
     try {
+      if (page.stream !== undefined && 'destroyed' in page.stream && page.stream.destroyed === true) {
+        const message = `The stream of ${page.url} is closed: write a page while it is being delivered`;
+        throw new CrawlError('CRAWL_SINK_FAILED', message, { url: page.url });
+      }
       if (this.#closed)
         throw new CrawlError('CRAWL_CLOSED', 'This FileSink is closed: make a new one.', { url: page.url });
       const file = this.#relative(page.url, page.contentType);

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { CrawlError } from '../../errors.ts';
-import { boolean, integer, onlyKnown, show } from '../../options.ts';
+import { boolean, type Complete, integer, onlyKnown, show } from '../../options.ts';
 import type {
   CrawlStore,
   HostPatch,
@@ -26,18 +26,17 @@ export interface LmdbStoreOptions {
    * may lose. At 0 every call that writes resolves when it is committed; those of one turn of the event loop share it.
    * @defaultValue 50
    */
-  readonly commitEveryMs?: number;
+  readonly commitEveryMs?: number | undefined;
   /** The last commit is brought to the disk this often, in milliseconds: what a power cut may cost. @defaultValue 1 000 */
-  readonly checkpointEveryMs?: number;
+  readonly checkpointEveryMs?: number | undefined;
   /** Bytes of address space to begin with; it grows by itself. @defaultValue 64 GiB, on Windows as needed */
   readonly mapSize?: number | undefined;
   /** Only looks: also beside a crawl that is running, and where nothing can be written. @defaultValue `false` */
-  readonly readOnly?: boolean;
+  readonly readOnly?: boolean | undefined;
 }
 
-export const LMDB_STORE_DEFAULTS: Readonly<
-  Required<Pick<LmdbStoreOptions, 'commitEveryMs' | 'checkpointEveryMs' | 'readOnly'>>
-> = { commitEveryMs: 50, checkpointEveryMs: 1_000, readOnly: false };
+export const LMDB_STORE_DEFAULTS: Complete<Pick<LmdbStoreOptions, 'commitEveryMs' | 'checkpointEveryMs' | 'readOnly'>> =
+  { commitEveryMs: 50, checkpointEveryMs: 1_000, readOnly: false };
 
 /**
  * A {@link CrawlStore} in a directory, on LMDB: a crawl goes on where it stood, after `close` as after `kill -9`.
@@ -260,7 +259,7 @@ export class LmdbStore implements CrawlStore {
 function checked(
   directory: string,
   options: LmdbStoreOptions,
-): Required<Omit<LmdbStoreOptions, 'mapSize'>> & { readonly mapSize: number | undefined } {
+): Complete<Omit<LmdbStoreOptions, 'mapSize'>> & { readonly mapSize: number | undefined } {
   onlyKnown('LmdbStore', options, [...Object.keys(LMDB_STORE_DEFAULTS), 'mapSize']);
   if (typeof directory !== 'string' || directory === '') {
     throw new CrawlError(

@@ -1,6 +1,6 @@
 import { CrawlError } from '../../errors.ts';
 import { crc32, crc32c } from '../../fingerprint.ts';
-import { integer, onlyKnown } from '../../options.ts';
+import { type Complete, integer, onlyKnown } from '../../options.ts';
 import type {
   CrawlStore,
   HostPatch,
@@ -26,10 +26,10 @@ import type { QueueMemory } from './url-queue.ts';
 
 export interface MemoryStoreOptions {
   /** URLs whose history `record` can tell; those touched last are kept. @defaultValue 10 000 */
-  readonly maxRecords?: number;
+  readonly maxRecords?: number | undefined;
 }
 
-export const MEMORY_STORE_DEFAULTS: Readonly<Required<MemoryStoreOptions>> = { maxRecords: 10_000 };
+export const MEMORY_STORE_DEFAULTS: Complete<MemoryStoreOptions> = { maxRecords: 10_000 };
 
 /**
  * A {@link CrawlStore} that lives in this process and ends with it.
