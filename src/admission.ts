@@ -39,21 +39,12 @@ export class Admission {
     this.#scope = this.#buildScope();
   }
 
-  /** Lets the scope take in the host (or domain) of a seed. */
-  addSeed(url: URL): void {
-    this.addSeeds([url]);
-  }
-
+  /** Lets the scope take in the hosts (or domains) of seeds. */
   addSeeds(urls: readonly URL[]): void {
     if (urls.length === 0) return;
     this.#seeds.push(...distinctOrigins(urls, this.#seeds));
     this.#scope = this.#buildScope();
     this.#origins.clear();
-  }
-
-  /** Origins of the seeds so far, so that a resumed crawl keeps its scope. */
-  get seedOrigins(): string[] {
-    return this.#seeds.map((seed) => seed.origin);
   }
 
   /** @param init - Its URL may be anything; what is no http or https URL is refused. */

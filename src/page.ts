@@ -114,14 +114,13 @@ export class FetchedPage implements Page {
   /** @throws what an extractor of the user's own throws; the built-in one never does. */
   get links(): readonly Link[] {
     // The built-in extractor gives links with the scan that title and directives need anyway; one pass serves all.
-    const builtIn = this.#extractor.extract === LinkExtractor.prototype.extract;
-    this.#links ??= builtIn ? this.#scan().links : this.#extractor.extract(this.#input());
+    this.#links ??= this.#isBuiltIn() ? this.#scan().links : this.#extractor.extract(this.#input());
     return this.#links;
   }
 
   /** Links that the extractor left out because the page has too many. */
   get linksLeftOut(): number {
-    return this.#scan().capped;
+    return this.#isBuiltIn() ? this.#scan().capped : 0;
   }
 
   get directives(): RobotsDirectives {
@@ -132,6 +131,10 @@ export class FetchedPage implements Page {
   get fingerprint(): string {
     this.#fingerprint ??= fingerprint(this.body);
     return this.#fingerprint;
+  }
+
+  #isBuiltIn(): boolean {
+    return this.#extractor.extract === LinkExtractor.prototype.extract;
   }
 
   #decode(): { readonly text: string; readonly encoding: string } {

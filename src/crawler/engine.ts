@@ -52,10 +52,6 @@ export class Engine {
     return this.#held.size;
   }
 
-  get paused(): boolean {
-    return this.#paused;
-  }
-
   /**
    * Resolves when nothing is queued, leased or being delivered, or when it was stopped and nothing is in flight.
    * @throws what a visit or the frontier threw: the store is lost.
@@ -67,7 +63,10 @@ export class Engine {
       while (!(await this.#step()));
     } catch (thrown) {
       this.fail(thrown);
-      while (this.#held.size > 0) await this.#sleep(undefined);
+      while (this.#held.size > 0) {
+        this.#woken = false;
+        await this.#sleep(undefined);
+      }
     } finally {
       clearInterval(renewal);
     }
@@ -86,8 +85,10 @@ export class Engine {
     await this.#untilIdle();
   }
 
+  /** Takes a pause back; whoever waits for it need wait no more. */
   resume(): void {
     this.#paused = false;
+    if (!this.#stopping) this.#tell('idle');
     this.wake();
   }
 

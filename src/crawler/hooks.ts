@@ -1,6 +1,6 @@
 import { CrawlError, describeThrown } from '../errors.ts';
 import type { Sink } from '../ports.ts';
-import type { CrawlerEvents, CrawlRequest, Link, Page } from '../types.ts';
+import type { CrawlerEvents, CrawlRequest, CrawlStats, Link, Page } from '../types.ts';
 import { resolveUrl } from '../url.ts';
 import { isThenable } from './emitter.ts';
 import type { PageChannel } from './page-channel.ts';
@@ -10,6 +10,8 @@ export interface UserHooks {
   emit<K extends keyof CrawlerEvents>(event: K, ...args: CrawlerEvents[K]): boolean;
   emitAndWait<K extends keyof CrawlerEvents>(event: K, ...args: CrawlerEvents[K]): Promise<unknown> | undefined;
   wants(event: keyof CrawlerEvents): boolean;
+  /** The run is over but for its last event. */
+  release(stats: CrawlStats): void;
   readonly visit: ((page: Page) => void | Promise<void>) | undefined;
   readonly expand: ((page: Page) => Iterable<Link> | Promise<Iterable<Link>>) | undefined;
   readonly shouldVisit: ((link: Link, from: Page) => boolean | Promise<boolean>) | undefined;

@@ -187,6 +187,10 @@ export class Crawler extends SafeEmitter {
       emit: (event, ...args) => this.emit(event, ...args),
       emitAndWait: (event, ...args) => this.emitAndWait(event, ...args),
       wants: (event) => this.listenerCount(event) > 0,
+      release: (stats) => {
+        this.#run = undefined;
+        this.#last = stats;
+      },
       visit: this.visit === base.visit ? undefined : (page) => this.visit(page),
       expand: this.expand === base.expand ? undefined : (page) => this.expand(page),
       shouldVisit: this.shouldVisit === base.shouldVisit ? undefined : (link, from) => this.shouldVisit(link, from),

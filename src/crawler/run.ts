@@ -10,11 +10,15 @@ import { refuse } from '../visit/refusal.ts';
 import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
 import { GuardedHooks, type UserHooks } from './hooks.ts';
+import { Notes } from './notes.ts';
 import type { Settings } from './options.ts';
 import type { PageChannel } from './page-channel.ts';
+import { Pausing } from './pausing.ts';
 import { Session } from './session.ts';
 
-/** The longest that `setInterval` can wait. */
+/** How old the counts that only the store knows may be, in milliseconds. */
+const REFRESH_MS = 100;
+/** The longest that a timer can wait. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** One run of a crawler, from opening the store to `end`. */
@@ -30,6 +34,11 @@ export class Run {
   #queued = 0;
   #hosts: number | undefined;
   readonly #opened = promised<Session>();
+  readonly #working = promised<Engine>();
+  readonly #pausing = new Pausing(this.#working.promise, (event) => this.#user.emit(event));
+  #refreshedAt = 0;
+  #limit: NodeJS.Timeout | undefined;
+  #ticking = false;
   readonly #finished = promised<void>();
 
   constructor(settings: Settings, user: UserHooks, channel: PageChannel | undefined) {
@@ -60,6 +69,7 @@ export class Run {
       return await this.#run(session, seeds);
     } catch (thrown) {
       this.#opened.reject(thrown);
+      this.#working.reject(thrown);
       throw thrown;
     } finally {
       signal?.removeEventListener('abort', onAbort);
@@ -75,16 +85,12 @@ export class Run {
     this.#session?.stats.failed(error.code, hostOfError(error));
   }
 
-  async pause(): Promise<void> {
-    if (this.#engine === undefined || this.#engine.paused) return;
-    await this.#engine.pause();
-    this.#user.emit('pause');
+  pause(): Promise<void> {
+    return this.#pausing.pause();
   }
 
   resume(): void {
-    if (this.#engine?.paused !== true) return;
-    this.#engine.resume();
-    this.#user.emit('resume');
+    void this.#pausing.resume();
   }
 
   /** Resolves when the run has ended, or waits for nothing but listeners. */
@@ -106,29 +112,33 @@ export class Run {
   }
 
   async #run(session: Session, seeds: readonly URL[]): Promise<CrawlStats> {
-    const { clock, statsEveryMs } = this.#settings;
+    const { clock, statsEveryMs, statsEveryPages } = this.#settings;
     // Each request in flight listens to the one signal that stops them all.
     setMaxListeners(0, this.#abort.signal);
     const before = await session.frontier.stats();
     session.stats.correctPages(before.pages);
+    this.#pagesAtTick = before.pages - (before.pages % statsEveryPages);
     const earlier = session.stats.snapshot({ queued: 0, inFlight: 0 });
     session.stats.started(clock.now());
     this.#user.emit('start');
     const engine = this.#makeEngine(session);
     this.#engine = engine;
+    this.#working.resolve(engine);
     const ticker = setInterval(() => void this.#tick(session), Math.min(statsEveryMs, LONGEST_TIMER_MS));
-    const limit = this.#limitDuration(earlier.elapsedMs);
+    this.#limitDuration(earlier.elapsedMs);
     try {
       await this.#seed(session, seeds);
+      await this.#refresh(session);
       if (this.#stopped !== undefined) void engine.stop();
       await engine.run();
     } finally {
       clearInterval(ticker);
-      clearTimeout(limit);
+      clearTimeout(this.#limit);
       session.stats.stopped(clock.now());
       await this.#close(session);
     }
     const stats = this.#snapshot(session, this.#queued);
+    this.#user.release(stats);
     this.#user.emit('end', stats);
     return stats;
   }
@@ -144,6 +154,8 @@ export class Run {
       pagesLeft: () => maxPages - session.stats.pages,
       visit: (lease) => visit(context, lease),
       afterVisit: () => {
+        if (clock.now() - this.#refreshedAt >= REFRESH_MS)
+          void this.#refresh(session).catch((thrown) => this.#lose(thrown));
         if (session.stats.pages - this.#pagesAtTick < statsEveryPages) return;
         this.#pagesAtTick = session.stats.pages - (session.stats.pages % statsEveryPages);
         void this.#tick(session);
@@ -179,7 +191,7 @@ export class Run {
         expand: (page) => hooks.expand(page),
         shouldVisit: (link, from) => hooks.shouldVisit(link, from),
         prioritize: hooks.prioritize,
-        seedMoved: (to) => void session.addSeeds([to]).catch((thrown: unknown) => this.#lose(thrown)),
+        seedMoved: (to) => void session.widenScope(to).catch((thrown: unknown) => this.#lose(thrown)),
         sitemapEntries: sitemapLinks,
         sitemapsOf: (origin, named) => this.#sitemapRequests(session, origin, named),
       },
@@ -190,10 +202,7 @@ export class Run {
       maxPagesPerHost,
       maxCrawlDelayMs,
       signal: this.#abort.signal,
-      note:
-        store.durable === true
-          ? (url, reason, foundOn) => void frontier.note(url, { reason, foundOn }).catch((thrown) => this.#lose(thrown))
-          : undefined,
+      note: store.durable === true ? new Notes(frontier, (thrown) => this.#lose(thrown)).note : undefined,
       checkpoint: store.durable === true ? () => session.statsEntry(clock.now()) : undefined,
     };
   }
@@ -247,24 +256,33 @@ export class Run {
     return fresh;
   }
 
-  /** `stats`, and a checkpoint where the store keeps one. */
+  /** `stats`, and a checkpoint where the store keeps one; not while one is under way. */
   async #tick(session: Session): Promise<void> {
+    if (this.#ticking) return;
+    this.#ticking = true;
     try {
-      this.#queued = (await session.frontier.stats()).queued;
-      this.#hosts = (await session.frontier.stats()).hosts;
+      await this.#refresh(session);
       this.#user.emit('stats', this.#snapshot(session, this.#queued));
       await session.checkpoint();
       this.#user.emit('checkpoint');
     } catch (thrown) {
       this.#lose(thrown);
+    } finally {
+      this.#ticking = false;
     }
+  }
+
+  /** What only the store knows of the statistics. */
+  async #refresh(session: Session): Promise<void> {
+    this.#refreshedAt = this.#settings.clock.now();
+    const { queued, hosts } = await session.frontier.stats();
+    this.#queued = queued;
+    this.#hosts = hosts;
   }
 
   async #close(session: Session): Promise<void> {
     try {
-      const { queued, hosts } = await session.frontier.stats();
-      this.#queued = queued;
-      this.#hosts = hosts;
+      await this.#refresh(session);
       await session.checkpoint();
       this.#user.emit('checkpoint');
     } finally {
@@ -277,11 +295,15 @@ export class Run {
     this.#engine?.fail(thrown);
   }
 
-  #limitDuration(elapsedMs: number): NodeJS.Timeout | undefined {
-    const { maxDurationMs } = this.#settings;
-    if (maxDurationMs === Number.POSITIVE_INFINITY) return undefined;
-    const left = Math.max(0, maxDurationMs - elapsedMs);
-    return setTimeout(() => void this.#engine?.stop(), Math.min(left, LONGEST_TIMER_MS));
+  /** Ends the run in time, by as many timers as it takes: one alone can't wait for more than 24 days. */
+  #limitDuration(elapsedMs: number): void {
+    const left = this.#settings.maxDurationMs - elapsedMs;
+    if (left === Number.POSITIVE_INFINITY) return;
+    const wait = Math.max(0, Math.min(left, LONGEST_TIMER_MS));
+    this.#limit = setTimeout(() => {
+      if (wait >= left) void this.#engine?.stop();
+      else this.#limitDuration(elapsedMs + wait);
+    }, wait);
   }
 
   #snapshot(session: Session, queued: number): CrawlStats {

@@ -12,6 +12,7 @@ import { UnreachableHosts } from '../visit/unreachable-hosts.ts';
 import type { Settings } from './options.ts';
 
 const SEEDS = 'crawl:seeds';
+const MOVED = 'crawl:moved-seeds';
 const STATS = 'crawl:stats';
 const SMALL_STATS_BYTES = 4096;
 const LARGE_STATS_EVERY_MS = 250;
@@ -29,6 +30,8 @@ export class Session {
   readonly contentSeen: ContentSeen;
   readonly unreachable: UnreachableHosts = new UnreachableHosts();
   readonly #ownsStore: boolean;
+  readonly #named = new Set<string>();
+  readonly #moved = new Set<string>();
   #statsWritten = 0;
   #statsBytes = 0;
 
@@ -40,6 +43,7 @@ export class Session {
         politeness: settings.politeness,
         clock: settings.clock,
         maxPagesPerHost: settings.maxPagesPerHost,
+        canonical: settings.canonical,
       });
       const session = new Session(settings, store, frontier, owned);
       await session.#restore();
@@ -70,10 +74,16 @@ export class Session {
 
   /** Lets the crawl go where a seed is: its host joins the scope and may be connected to wherever it resolves to. */
   async addSeeds(urls: readonly URL[]): Promise<void> {
-    const before = this.admission.seedOrigins.length;
+    const before = this.#named.size;
     this.#takeSeeds(urls);
-    const { seedOrigins } = this.admission;
-    if (seedOrigins.length > before) await this.store.setMeta(SEEDS, encode(seedOrigins));
+    if (this.#named.size > before) await this.store.setMeta(SEEDS, encode([...this.#named]));
+  }
+
+  /** Lets the scope follow a seed to another spelling of its host; what may be connected to stays as it is. */
+  async widenScope(url: URL): Promise<void> {
+    this.admission.addSeeds([url]);
+    await this.store.setMeta(MOVED, encode([...this.#moved, url.origin]));
+    this.#moved.add(url.origin);
   }
 
   /**
@@ -96,27 +106,41 @@ export class Session {
 
   /** Closes what was opened here; a store that was handed in stays open. */
   async close(): Promise<void> {
-    await this.fetcher.close();
-    await this.robots?.flush();
-    await this.frontier.close();
-    if (this.#ownsStore) await this.store.close();
+    try {
+      await this.fetcher.close();
+      await this.robots?.flush();
+      await this.frontier.close();
+    } finally {
+      // Also where the store is lost: it must be let go of, to be opened again once mended.
+      if (this.#ownsStore) await this.store.close();
+    }
   }
 
   #takeSeeds(urls: readonly URL[]): void {
-    for (const url of urls) this.guard.allowHost(url.hostname);
+    for (const url of urls) {
+      this.guard.allowHost(url.hostname);
+      this.#named.add(url.origin);
+    }
     this.admission.addSeeds(urls);
   }
 
   async #restore(): Promise<void> {
-    this.#takeSeeds(await readSeedOrigins(this.store));
+    this.#takeSeeds(await readOrigins(this.store, SEEDS));
+    const moved = await readOrigins(this.store, MOVED);
+    for (const url of moved) this.#moved.add(url.origin);
+    this.admission.addSeeds(moved);
     const stats = decode(await this.store.getMeta(STATS));
     if (stats !== undefined) this.stats.restore(stats);
   }
 }
 
-/** Origins of the seeds of a crawl, as its store has them. */
+/** Origins of the seeds of a crawl, as its store has them: what its scope is made of. */
 export async function readSeedOrigins(store: CrawlStore): Promise<URL[]> {
-  const seeds = decode(await store.getMeta(SEEDS));
+  return [...(await readOrigins(store, SEEDS)), ...(await readOrigins(store, MOVED))];
+}
+
+async function readOrigins(store: CrawlStore, name: string): Promise<URL[]> {
+  const seeds = decode(await store.getMeta(name));
   return Array.isArray(seeds) ? seeds.map((origin) => new URL(String(origin))) : [];
 }
 

@@ -14,6 +14,8 @@ import { followRedirect } from './redirect-step.ts';
 import { readSitemap } from './sitemap-step.ts';
 import { RETRYABLE_STATUSES, THROTTLING_STATUSES, unwantedStatus } from './status-step.ts';
 
+/** A part of a page that was asked for whole, and two that HTTP no longer has. */
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([206, 305, 306]);
 /** Those that mean nothing without a `Location`. */
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -45,7 +47,10 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
   }
   const endedAt = clock.now();
   const durationMs = endedAt - startedAt;
-  stats.answered(request.host, result.status, result.contentType, result.bytes, durationMs, endedAt);
+  // A stream has only begun: it is counted when its reader is done.
+  if (result.acceptance !== 'stream') {
+    stats.answered(request.host, result.status, result.contentType, result.bytes, durationMs, endedAt);
+  }
   const retryAfterMs = retryAfter(result, endedAt);
   const observation: Observation = {
     endedAt,
@@ -58,6 +63,11 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
   if (REDIRECT_STATUSES.has(result.status)) {
     const message = `${request.url} answered ${result.status} without a Location that can be used`;
     const error = new CrawlError('CRAWL_REDIRECT_INVALID', message, { url: request.url, status: result.status });
+    return failed(context, lease, error, observation);
+  }
+  if (REFUSED_STATUSES.has(result.status)) {
+    const message = `${request.url} answered ${result.status}, which nobody asked for`;
+    const error = new CrawlError('CRAWL_HTTP_STATUS', message, { url: request.url, status: result.status });
     return failed(context, lease, error, observation);
   }
   if (RETRYABLE_STATUSES.has(result.status) || THROTTLING_STATUSES.has(result.status)) {

@@ -1,7 +1,7 @@
 import type { FetchedPage } from '../page.ts';
 import type { Lease } from '../ports.ts';
 import { toLevel } from '../request.ts';
-import type { CrawlRequest, Link, Page } from '../types.ts';
+import type { CrawlRequest, Link, LinkContext, Page } from '../types.ts';
 import type { VisitContext, VisitHooks } from './context.ts';
 import { refuse } from './refusal.ts';
 
@@ -12,6 +12,31 @@ export interface Outlinks {
 }
 
 const NONE: Outlinks = { requests: [], links: [] };
+
+/** What a filter may ask of a link. Its text is made when asked for, since most filters don't. */
+class Found implements LinkContext {
+  readonly depth: number;
+  readonly referrer: string;
+  readonly #link: Link;
+
+  constructor(link: Link, depth: number, referrer: string) {
+    this.depth = depth;
+    this.referrer = referrer;
+    this.#link = link;
+  }
+
+  get source(): string {
+    return this.#link.source;
+  }
+
+  get rel(): readonly string[] {
+    return this.#link.rel;
+  }
+
+  get text(): string | undefined {
+    return this.#link.text;
+  }
+}
 
 /** The links of a page that get in; every other leaves with a reason. */
 export async function outlinks(
@@ -41,6 +66,14 @@ export async function outlinks(
   return { requests, links };
 }
 
+/**
+ * Page-wide nofollow, for links that the user's own code found; the built-in extractor has marked its own. What the page
+ * says of its own address is no link that it passes on.
+ */
+function isForbidden(link: Link, page: Page): boolean {
+  return !page.directives.follow && !link.rel.some((token) => token === 'canonical' || token === 'alternate');
+}
+
 type MaybeLater<T> = T | Promise<T>;
 
 function admit(
@@ -50,9 +83,10 @@ function admit(
   depth: number,
   from: string,
 ): MaybeLater<CrawlRequest | undefined> {
-  if (link.nofollow && context.robots !== undefined) return refuse(context, link.url, { reason: 'nofollow' }, from);
+  if (context.robots !== undefined && (link.nofollow || isForbidden(link, page)))
+    return refuse(context, link.url, { reason: 'nofollow' }, from);
   const { source } = link;
-  const about = { depth, referrer: from, source, rel: link.rel };
+  const about = new Found(link, depth, from);
   const admitted = context.admission.admitResolved(link.url, { depth, referrer: from, source }, about);
   const { request } = admitted;
   if (request === undefined) return refuse(context, link.url, admitted, from);

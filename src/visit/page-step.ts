@@ -30,10 +30,12 @@ export async function deliverPage(
   const firstUrl = await seenBody(context, page, result);
   const taken = await context.hooks.deliver(page);
   const broken = closeStream(result);
+  const observed =
+    result.acceptance === 'stream' ? streamEnd(context, lease, result, observation, startedAt) : observation;
   if (broken !== undefined) {
-    return failed(context, lease, broken, { ...observation, status: undefined, endedAt: context.clock.now() });
+    return failed(context, lease, broken, { ...observed, status: undefined });
   }
-  if (!taken) return deferred(observation);
+  if (!taken) return deferred(observed);
   stats.delivered(request.host);
   if (firstUrl !== undefined) {
     stats.duplicate();
@@ -45,19 +47,32 @@ export async function deliverPage(
   return {
     outcome: {
       outcome: 'done',
-      // A streamed body ends when its reader is done; the host was busy until then.
-      observation: result.acceptance === 'stream' ? { ...observation, endedAt: context.clock.now() } : observation,
+      observation: observed,
       outlinks: found.requests,
       delivered: true,
       record: {
         status: result.status,
-        ms: observation.durationMs,
+        ms: observed.durationMs,
         ...(firstUrl === undefined ? {} : { duplicateOf: firstUrl }),
       },
       ...(entry === undefined ? {} : { meta: [entry] }),
     },
     links: found.links,
   };
+}
+
+/** A streamed body ends when its reader is done; the host was busy until then. */
+function streamEnd(
+  { clock, stats }: VisitContext,
+  { request }: Lease,
+  { status, contentType, bytes }: FetchResult,
+  observation: Observation,
+  startedAt: number,
+): Observation {
+  const endedAt = clock.now();
+  const durationMs = endedAt - startedAt;
+  stats.answered(request.host, status, contentType, bytes, durationMs, endedAt);
+  return { ...observation, endedAt, durationMs };
 }
 
 function pageOf(context: VisitContext, lease: Lease, result: FetchResult, startedAt: number): FetchedPage {

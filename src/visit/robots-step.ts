@@ -1,4 +1,4 @@
-import { type CrawlError, toCrawlError } from '../errors.ts';
+import { CrawlError, toCrawlError } from '../errors.ts';
 import { parseContentType, parseRetryAfter } from '../headers.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
@@ -16,6 +16,9 @@ const PENDING_POLL_MS = 500;
 /** First wait before robots.txt is asked for again after a failed connection; it doubles. */
 const QUICK_RETRY_MS = 1000;
 
+/** How long the URLs of an origin whose rules can't be had wait at first, while others of the host go on. */
+const NEWS_GRACE_MS = 500;
+
 /** What the gate says: go on (and how slowly), or how the visit ends. */
 export type RobotsGate = { readonly ending: Ending } | { readonly ending?: undefined; readonly crawlDelayMs: number };
 
@@ -31,16 +34,25 @@ export async function robotsGate(context: VisitContext, lease: Lease): Promise<R
   await robots.load(origin);
   const verdict = robots.verdict(request.url, userAgent);
   if (verdict === undefined) return { ending: await fetchRules(context, lease, origin) };
-  if (verdict.retryAt === undefined) context.unreachable.recovered(request.host);
+  if (verdict.reason !== 'robots-unreachable') context.unreachable.had(origin, request.host);
   if (verdict.allowed) return { crawlDelayMs: crawlDelay(context, verdict.crawlDelay) };
   if (verdict.retryAt === undefined) return { ending: refuse(context, lease, verdict.reason ?? 'robots') };
-  return { ending: await unreachable(context, lease, verdict.retryAt) };
+  return { ending: await unreachable(context, lease, origin, verdict.retryAt) };
 }
 
 /** A hop of a robots.txt that was redirected here, queued for the sake of another URL's origin. */
 export async function robotsHop(context: VisitContext, lease: Lease): Promise<Ending> {
   const { origin = '' } = lease.request;
   const conditions = context.robots?.conditions(origin, lease.url) ?? {};
+  const gate = await addressGate(context, lease);
+  if (gate?.outcome.outcome === 'deferred') return gate;
+  if (gate !== undefined) {
+    // The way to the rules ends here: whoever waits for them must learn it.
+    context.robots?.accept(origin, {
+      error: new CrawlError('CRAWL_DNS_FAILED', `${lease.request.host} has no address`),
+    });
+    return { ...gate, outcome: { ...gate.outcome, outcome: 'failed' } };
+  }
   const { ending } = await requestRules(context, lease, origin, lease.url, conditions);
   return { ...ending, outcome: { ...ending.outcome, outcome: 'done' } };
 }
@@ -55,7 +67,7 @@ async function fetchRules(context: VisitContext, lease: Lease, origin: string): 
   }
   const { ending, failure, quick } = await requestRules(context, lease, origin, next.url, next.headers);
   if (failure === undefined) return ending;
-  const tries = quick === true ? context.unreachable.tryAgain(lease.request.host) : Number.POSITIVE_INFINITY;
+  const tries = quick === true ? context.unreachable.tryAgain(origin) : Number.POSITIVE_INFINITY;
   if (tries < context.retries) {
     // A connection that failed once is tried again soon; only then does the ladder of minutes begin.
     context.robots?.retrySoon(origin);
@@ -137,10 +149,13 @@ async function requestRules(
   }
 }
 
-async function unreachable(context: VisitContext, lease: Lease, retryAt: number): Promise<Ending> {
+async function unreachable(context: VisitContext, lease: Lease, origin: string, retryAt: number): Promise<Ending> {
   const { host } = lease.request;
-  // A host that has given pages is up: it is this origin of it that isn't, and its other origins must not wait for that.
-  if (lease.host.pages > 0 || context.unreachable.isGivenUp(host)) return refuse(context, lease, 'robots-unreachable');
+  // A host that has given pages or rules is up: it is this origin of it that isn't, and the others must not wait for it.
+  if (lease.host.pages > 0 || context.unreachable.isHopeless(host)) return refuse(context, lease, 'robots-unreachable');
+  // The host's other origins get their chance to show that it is up before all of it waits.
+  if (context.unreachable.isNews(origin))
+    return deferred(undefined, context.clock.now() + NEWS_GRACE_MS + lease.host.delayMs);
   context.unreachable.wait(host, retryAt);
   await context.frontier.setHost(host, { blockedUntil: retryAt });
   return {

@@ -1,32 +1,50 @@
+/** Origins and hosts remembered of each kind. */
+const MOST = 10_000;
+
 /**
- * Hosts that wait because their robots.txt can't be had. While other hosts have work their URLs wait for the next try;
- * when nothing else is left, the crawl gives them up rather than sleep for minutes.
+ * Hosts that wait because a robots.txt can't be had. While other hosts have work their URLs wait for the next try; when
+ * nothing else is left, the crawl gives them up rather than sleep for minutes.
  */
 export class UnreachableHosts {
   readonly #waiting = new Map<string, number>();
   readonly #givenUp = new Set<string>();
   readonly #tries = new Map<string, number>();
+  readonly #met = new Set<string>();
+  readonly #up = new Set<string>();
 
   wait(host: string, until: number): void {
     this.#waiting.set(host, until);
   }
 
-  /** Another try in a row for a host; how many there were before. */
-  tryAgain(host: string): number {
-    const before = this.#tries.get(host) ?? 0;
-    this.#tries.set(host, before + 1);
+  /** Another try in a row for an origin; how many there were before. */
+  tryAgain(origin: string): number {
+    const before = this.#tries.get(origin) ?? 0;
+    this.#tries.set(origin, before + 1);
+    forgetOldest(this.#tries);
     return before;
   }
 
-  /** The rules were had after all. */
-  recovered(host: string): void {
-    this.#tries.delete(host);
-    this.#waiting.delete(host);
-    this.#givenUp.delete(host);
+  /** Whether an origin is met unreachable for the first time. */
+  isNews(origin: string): boolean {
+    if (this.#met.has(origin)) return false;
+    this.#met.add(origin);
+    forgetOldest(this.#met);
+    return true;
   }
 
-  isGivenUp(host: string): boolean {
-    return this.#givenUp.has(host);
+  /** The rules of an origin were had: its host is up, whatever becomes of the host's other origins. */
+  had(origin: string, host: string): void {
+    if (this.#tries.size > 0) this.#tries.delete(origin);
+    if (this.#met.size > 0) this.#met.delete(origin);
+    if (this.#waiting.size > 0) this.#waiting.delete(host);
+    if (this.#up.has(host)) return;
+    this.#up.add(host);
+    forgetOldest(this.#up);
+  }
+
+  /** Whether the URLs of an unreachable origin of this host are not to be waited for. */
+  isHopeless(host: string): boolean {
+    return this.#up.has(host) || this.#givenUp.has(host);
   }
 
   /**
@@ -47,4 +65,10 @@ export class UnreachableHosts {
     for (const until of this.#waiting.values()) if (until === at) return true;
     return false;
   }
+}
+
+function forgetOldest(entries: Set<string> | Map<string, unknown>): void {
+  if (entries.size <= MOST) return;
+  const oldest = entries.keys().next();
+  if (!oldest.done) entries.delete(oldest.value);
 }

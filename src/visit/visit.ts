@@ -29,11 +29,9 @@ export async function visit(context: VisitContext, lease: Lease): Promise<void> 
 
 async function decide(context: VisitContext, lease: Lease): Promise<Ending> {
   try {
+    if (lease.request.kind === 'robots') return await robotsHop(context, lease);
     const refused = hostLimit(context, lease) ?? deadHost(context, lease);
     if (refused !== undefined) return refused;
-    if (lease.request.kind === 'robots') {
-      return (await addressGate(context, lease)) ?? (await robotsHop(context, lease));
-    }
     const robots = await robotsGate(context, lease);
     if (robots.ending !== undefined) return robots.ending;
     return (await addressGate(context, lease)) ?? (await fetchStep(context, lease, robots.crawlDelayMs));

@@ -44,9 +44,15 @@ export async function startSite(handler: http.RequestListener, address = '127.0.
     };
     log.push(entry);
     maxInFlight = Math.max(maxInFlight, ++inFlight);
+    const end = response.end.bind(response);
+    // The moment at which the answer is complete; a client can't have had all of it before.
+    response.end = ((...args: Parameters<typeof end>) => {
+      entry.endedAt ??= performance.now();
+      return end(...args);
+    }) as typeof response.end;
     response.on('close', () => {
       inFlight--;
-      entry.endedAt = performance.now();
+      entry.endedAt ??= performance.now();
     });
     handler(request, response);
   });

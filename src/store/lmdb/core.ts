@@ -24,13 +24,13 @@ import type { Table } from './table.ts';
 import { parseRequest, type UrlRef } from './url-record.ts';
 import { UrlTable } from './url-table.ts';
 
-/** What came of an offer: how many were new, and which were not. */
 /** A host of a store, and how much of it waits. */
 export interface StoredHost extends HostState {
   /** Requests waiting. */
   readonly queued: number;
 }
 
+/** What came of an offer: how many were new, and which were not. */
 export interface Offered {
   readonly fresh: number;
   readonly known: readonly number[];
@@ -38,7 +38,7 @@ export interface Offered {
 
 export interface Settled extends Offered {
   readonly accepted: boolean;
-  /** Whether the host must be left alone for longer than before: worth a commit of its own. */
+  /** Whether a page was delivered, or the host must be left alone for longer than before: worth a commit of its own. */
   readonly isUrgent: boolean;
 }
 
@@ -189,7 +189,9 @@ export class Core {
     this.#releaseAddress(lent, settlement.addressNextAt ?? 0);
     this.#touch(host);
     const offered = this.offer(settlement.outlinks ?? [], now);
-    const isUrgent = host.gap(this.#schedule.rules) > before.gap || host.blockedUntil > before.blockedUntil;
+    const isLonger = host.gap(this.#schedule.rules) > before.gap || host.blockedUntil > before.blockedUntil;
+    // A page whose settlement were lost would be delivered again, though it was long out of flight.
+    const isUrgent = isLonger || settlement.delivered === true;
     return { ...offered, accepted: true, isUrgent };
   }
 

@@ -45,8 +45,10 @@ export const LMDB_STORE_DEFAULTS: Complete<Pick<LmdbStoreOptions, 'commitEveryMs
  * seen test compares whole URLs. Calls take effect at once and are committed many at a time:
  *
  * - `offer`, `setHost`, and a settlement that makes a host wait longer than before resolve when they are committed.
- * - A process that is killed loses what else it wrote since the last commit, `commitEveryMs` at most: URLs leased since
- *   then are queued again, and pages settled since then are delivered again. When the store is opened after a crash, no
+ * - A process that is killed loses what it wrote since the last commit, `commitEveryMs` at most: URLs leased since then
+ *   are queued again. `offer`, `setHost`, the settlement of a delivered page and one that makes a host wait longer than
+ *   before resolve when they are committed, at the end of the turn of the event loop, so that only pages in flight at
+ *   the kill are delivered again. When the store is opened after a crash, no
  *   host is leased before its gap has passed since then, because it may have been asked until the end.
  * - A machine that loses power loses what was written since the last checkpoint, `checkpointEveryMs` or the last
  *   `flush`; the store is then as it was at that checkpoint.

@@ -1,0 +1,240 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { Crawler, type CrawlStore, isCrawlError, LinkExtractor, MemoryStore, UrlFilter } from '../src/index.ts';
+import { LmdbStore } from '../src/store/lmdb/index.ts';
+import { crawl, HASTE, hear, linkPage, listeningCrawler, pathOf, USER_AGENT } from './helpers/crawl.ts';
+import { html, moved, serve } from './helpers/pages.ts';
+import { loopbackLookup, startSite } from './helpers/site.ts';
+
+/** A store whose verb fails from the nth call on. */
+function failing(store: CrawlStore, verb: keyof CrawlStore, from: number): CrawlStore {
+  let calls = 0;
+  return new Proxy(store, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      if (name !== verb) return value.bind(target);
+      return async (...args: unknown[]) => {
+        if (++calls >= from) throw new Error('the disk is gone');
+        return value.apply(target, args);
+      };
+    },
+  });
+}
+
+describe('a store that fails', () => {
+  const pages = { '/': linkPage(['/1', '/2', '/3', '/4']), '/1': '1', '/2': '2', '/3': '3', '/4': '4' };
+
+  test.each(['lease', 'nextDueAt', 'settle', 'stats', 'setMeta'] as const)(
+    'in %s ends the run with its error, whatever is in flight',
+    async (verb) => {
+      await using site = await serve(pages);
+      for (const from of [1, 2, 3]) {
+        const store = failing(new MemoryStore(), verb, from);
+        const { crawler, heard } = listeningCrawler({ store, connectionsPerHost: 2, statsEveryPages: 1 });
+        await expect(crawler.run(site.url('/'))).rejects.toSatisfy((error) =>
+          isCrawlError(error, 'CRAWL_STORE_FAILED'),
+        );
+        expect(heard.ends).toHaveLength(0);
+        expect(crawler.running).toBe(false);
+      }
+    },
+  );
+
+  test('does not keep its directory locked', async () => {
+    await using site = await serve(pages);
+    const directory = await mkdtemp(join(tmpdir(), 'polite-crawler-faults-'));
+    try {
+      const { crawler } = listeningCrawler({ store: directory });
+      crawler.on('page', () => {
+        // As a full disk would, once the crawl is under way.
+        failWrites();
+      });
+      const original = LmdbStore.prototype.settle;
+      function failWrites() {
+        LmdbStore.prototype.settle = () => Promise.reject(new Error('no space left'));
+      }
+      await expect(crawler.run(site.url('/'))).rejects.toThrow();
+      LmdbStore.prototype.settle = original;
+      const again = await listeningCrawler({ store: directory }).crawler.run(site.url('/'));
+      expect(again.pages).toBe(5);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('origins and hosts', () => {
+  test('a robots.txt that leads to a host without an address refuses its origin’s URLs, and the crawl ends', async () => {
+    await using site = await serve({ '/': 'x', '/robots.txt': moved('http://nowhere.example.test/robots.txt') });
+    const found = loopbackLookup();
+    const heard = await crawl(site.url('/', 'a.example.test'), {
+      dnsLookup: (hostname, options, callback) => {
+        if (hostname === 'nowhere.example.test')
+          callback(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), '', 4);
+        else found(hostname, options, callback);
+      },
+      minDelayMs: 5,
+      ipDelayMs: 5,
+    });
+    expect(heard.pages).toHaveLength(0);
+    expect(heard.stats.skips).toEqual({ 'robots-unreachable': 1 });
+  });
+
+  test('an origin whose robots.txt fails does not hold up the other origins of its host', async () => {
+    await using broken = await startSite((_, response) => response.writeHead(500).end());
+    await using site = await serve({
+      '/': linkPage(['/1', broken.url('/x'), 'http://127.0.0.1:1/', '/2']),
+      '/1': '1',
+      '/2': '2',
+    });
+    const heard = await crawl([broken.url('/seed'), site.url('/')], { scope: 'any' });
+    expect(heard.urls.map(pathOf).sort()).toEqual(['/', '/1', '/2']);
+    expect(heard.stats.skips['robots-unreachable']).toBe(2);
+    expect(heard.stats.elapsedMs).toBeLessThan(10_000);
+    expect(heard.errors.map(({ error }) => error.code)).toContain('CRAWL_PORT_REFUSED');
+  });
+
+  test('a seed that moves to another spelling of its host widens the scope, not what may be connected to', async () => {
+    await using site = await startSite((request, response) => {
+      if (request.url === '/robots.txt') return void response.writeHead(404).end();
+      if (request.headers.host?.startsWith('www.') === true)
+        return void html(response, linkPage(['/next'], request.url));
+      response.writeHead(301, { location: `http://www.a.example.test:${site.port}/` }).end();
+    });
+    const options = { dnsLookup: loopbackLookup(), scope: 'host' } as const;
+    const open = await crawl(site.url('/', 'a.example.test'), options);
+    expect(open.urls.map(pathOf)).toEqual(['/', '/next']);
+    const guarded = await crawl(site.url('/', 'a.example.test'), { ...options, network: 'seeds' });
+    expect(guarded.pages).toHaveLength(0);
+    expect(guarded.errors.map(({ error }) => error.code)).toEqual(['CRAWL_ADDRESS_REFUSED']);
+  });
+});
+
+describe('streamed pages', () => {
+  test('count with the whole time they took, for the delay and in the statistics', async () => {
+    await using site = await startSite((request, response) => {
+      if (request.url === '/robots.txt') return void response.writeHead(404).end();
+      response.writeHead(200, { 'content-type': 'application/x-thing' });
+      response.write('begun');
+      setTimeout(() => response.end('done'), 120);
+    });
+    const { crawler, heard } = listeningCrawler({
+      accept: () => 'stream',
+      delayFactor: 3,
+      maxDelayMs: 10_000,
+      minDelayMs: 1,
+    });
+    crawler.on('page', async (page) => {
+      for await (const _ of page.stream ?? []);
+      expect(page.bytes).toBe(9);
+    });
+    const stats = await crawler.run([site.url('/1'), site.url('/2')]);
+    expect(heard.pages).toHaveLength(2);
+    const [, first, second] = site.log;
+    expect(second!.at - first!.endedAt!).toBeGreaterThanOrEqual(3 * 118);
+    expect(stats.bytes).toBeGreaterThanOrEqual(18);
+  });
+});
+
+describe('nofollow', () => {
+  test('holds for links that the user’s own code found', async () => {
+    class Own extends LinkExtractor {
+      override extract(document: Parameters<LinkExtractor['extract']>[0]) {
+        return super.extract(document).map((link) => ({ ...link, nofollow: false }));
+      }
+    }
+    class Expanding extends Crawler {
+      override expand() {
+        return ['/made-up'] as never;
+      }
+    }
+    await using site = await serve({
+      '/': `<meta name="robots" content="nofollow">${linkPage(['/1'])}`,
+      '/1': '1',
+      '/made-up': 'x',
+    });
+    const own = await crawl(site.url('/'), { extract: new Own() });
+    expect(own.stats.skips).toEqual({ nofollow: 1 });
+    const crawler = new Expanding({ userAgent: USER_AGENT, ...HASTE, network: 'any' });
+    const heard = hear(crawler);
+    await crawler.run(site.url('/'));
+    expect(heard.urls).toHaveLength(1);
+  });
+});
+
+describe('filters and statuses', () => {
+  test('a filter is told the text of a link', async () => {
+    await using site = await serve({ '/': '<a href="/1">take me</a><a href="/2">leave me</a>', '/1': '1', '/2': '2' });
+    const filter = UrlFilter.from((_, { text }) => (text === 'leave me' ? 'said so' : undefined));
+    const heard = await crawl(site.url('/'), { filter });
+    expect(heard.urls.map(pathOf)).toEqual(['/', '/1']);
+    expect(heard.stats.skips).toEqual({ 'said so': 1 });
+  });
+
+  test.each([206, 305, 306])('an answer %i, which nobody asked for, is an error', async (status) => {
+    await using site = await serve({ '/': (response) => void response.writeHead(status).end('part') });
+    const heard = await crawl(site.url('/'));
+    expect(heard.pages).toHaveLength(0);
+    expect(heard.errors.map(({ error }) => [error.code, error.status])).toEqual([['CRAWL_HTTP_STATUS', status]]);
+  });
+});
+
+describe('pausing', () => {
+  const pages = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`/${i}`, linkPage([`/${i + 1}`])]));
+
+  test('holds also before the first request', async () => {
+    await using site = await serve(pages);
+    const { crawler, heard } = listeningCrawler();
+    const running = crawler.run(site.url('/0'));
+    await crawler.pause();
+    await pause(30);
+    expect(site.log).toHaveLength(0);
+    expect(heard.events.filter((event) => event !== 'offer')).toEqual(['start', 'pause']);
+    crawler.resume();
+    await running;
+    expect(heard.pages).toHaveLength(9);
+    expect(heard.events.filter((event) => event === 'pause' || event === 'resume')).toEqual(['pause', 'resume']);
+  });
+
+  test('asked for twice is one pause, and a resume takes it back before it is told', async () => {
+    await using site = await serve(pages);
+    const { crawler, heard } = listeningCrawler();
+    const running = crawler.run(site.url('/0'));
+    await new Promise<void>((resolve) => crawler.once('request', () => resolve()));
+    const first = crawler.pause();
+    const second = crawler.pause();
+    crawler.resume();
+    await Promise.all([first, second]);
+    await running;
+    expect(heard.events).not.toContain('pause');
+    expect(heard.pages).toHaveLength(9);
+  });
+});
+
+describe('at the end', () => {
+  test('a listener of end may add URLs and run again', async () => {
+    await using site = await serve({ '/': '0', '/1': '1' });
+    const { crawler, heard } = listeningCrawler();
+    let second: Promise<unknown> | undefined;
+    crawler.once('end', () => {
+      second = crawler.add(site.url('/1')).then(() => crawler.run());
+    });
+    await crawler.run(site.url('/'));
+    await second;
+    expect(heard.urls.map(pathOf)).toEqual(['/', '/1']);
+  });
+
+  test('the queue’s length is told while the crawl runs', async () => {
+    await using site = await serve({ '/': linkPage(['/1', '/2', '/3']), '/1': '1', '/2': '2', '/3': '3' });
+    const { crawler } = listeningCrawler({ minDelayMs: 60 });
+    const lengths: (number | undefined)[] = [];
+    crawler.on('page', () => void lengths.push(crawler.stats()?.queued));
+    await crawler.run(site.url('/'));
+    expect(Math.max(...lengths.map(Number))).toBeGreaterThan(0);
+    expect(crawler.stats()?.queued).toBe(0);
+  });
+});
