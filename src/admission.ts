@@ -1,6 +1,7 @@
 import { type CanonicalOptions, LEVELS, type RequestInit, requestFor } from './request.ts';
 import type { CrawlRequest, LinkContext, SkipReason } from './types.ts';
-import { resolveUrl } from './url.ts';
+import { canonicalForm, resolveUrl } from './url.ts';
+import { domainOf, hostAndPort } from './url-filter/hosts.ts';
 import { type FilterResult, safeCheck, UrlFilter } from './url-filter.ts';
 
 /** Indexes above a sitemap. The protocol knows one; a site that nests them without end has none to speak of. */
@@ -8,6 +9,8 @@ const MAX_SITEMAP_DEPTH = 3;
 /** Origins whose place in the scope is remembered. */
 const MOST_ORIGINS = 10_000;
 const ADMITTED: FilterResult = { reason: undefined };
+const OFF_HOST: FilterResult = { reason: 'off-host' };
+const OFF_DOMAIN: FilterResult = { reason: 'off-domain' };
 
 /** What {@link Admission} is made from. */
 export interface AdmissionRules {
@@ -30,21 +33,23 @@ export type Admitted =
  */
 export class Admission {
   readonly #rules: AdmissionRules;
-  readonly #seeds: URL[] = [];
-  readonly #origins = new Map<string, FilterResult>();
-  #scope: UrlFilter;
+  readonly #members = new Set<string>();
+  readonly #origins = new Map<string, boolean>();
 
   constructor(rules: AdmissionRules) {
     this.#rules = rules;
-    this.#scope = this.#buildScope();
   }
 
   /** Lets the scope take in the hosts (or domains) of seeds. */
   addSeeds(urls: readonly URL[]): void {
-    if (urls.length === 0) return;
-    this.#seeds.push(...distinctOrigins(urls, this.#seeds));
-    this.#scope = this.#buildScope();
-    this.#origins.clear();
+    const before = this.#members.size;
+    for (const url of urls) this.#members.add(this.#memberOf(url));
+    if (this.#members.size > before) this.#origins.clear();
+  }
+
+  /** The canonical form by which this crawl knows a URL. */
+  keyOf(url: string): string {
+    return canonicalForm(url, this.#rules.canonical);
   }
 
   /** @param init - Its URL may be anything; what is no http or https URL is refused. */
@@ -73,20 +78,19 @@ export class Admission {
     if (scope instanceof UrlFilter) return safeCheck(scope, new URL(url), context);
     // The built-in scopes look at nothing but the origin, and a page's links lead to few of them.
     const origin = url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
-    let verdict = this.#origins.get(origin);
-    if (verdict === undefined) {
-      verdict = safeCheck(this.#scope, new URL(url), context);
+    let isMember = this.#origins.get(origin);
+    if (isMember === undefined) {
+      isMember = this.#members.has(this.#memberOf(new URL(url)));
       if (this.#origins.size >= MOST_ORIGINS) this.#origins.clear();
-      this.#origins.set(origin, verdict);
+      this.#origins.set(origin, isMember);
     }
-    return verdict;
+    if (isMember) return ADMITTED;
+    return scope === 'host' ? OFF_HOST : OFF_DOMAIN;
   }
 
-  #buildScope(): UrlFilter {
-    const { scope } = this.#rules;
-    if (scope instanceof UrlFilter) return scope;
-    if (scope === 'any') return UrlFilter.any();
-    return scope === 'host' ? UrlFilter.sameHost(this.#seeds) : UrlFilter.sameDomain(this.#seeds);
+  /** What the scope compares: the host, or the registrable domain. */
+  #memberOf(url: URL): string {
+    return this.#rules.scope === 'domain' ? domainOf(url) : hostAndPort(url);
   }
 }
 
@@ -95,9 +99,4 @@ export const REDIRECT_LEVEL: number = LEVELS.highest;
 
 function refused(verdict: { readonly reason: string | undefined; readonly error?: unknown }): Admitted {
   return { reason: verdict.reason ?? 'filter-failed', error: verdict.error };
-}
-
-function distinctOrigins(urls: readonly URL[], known: readonly URL[]): URL[] {
-  const origins = new Set(known.map((url) => url.origin));
-  return urls.filter((url) => !origins.has(url.origin) && origins.add(url.origin));
 }

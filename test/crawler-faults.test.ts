@@ -84,6 +84,14 @@ describe('origins and hosts', () => {
     expect(heard.stats.skips).toEqual({ 'robots-unreachable': 1 });
   });
 
+  test('a robots.txt that leads to an address that may not be asked is asked for once', async () => {
+    await using site = await serve({ '/': 'x', '/robots.txt': moved('http://10.0.0.1/robots.txt') });
+    const heard = await crawl(site.url('/'), { network: 'seeds', scope: 'any' });
+    expect(heard.pages).toHaveLength(0);
+    expect(heard.stats.skips).toEqual({ 'robots-unreachable': 1 });
+    expect(site.log.map((entry) => entry.path)).toEqual(['/robots.txt']);
+  });
+
   test('an origin whose robots.txt fails does not hold up the other origins of its host', async () => {
     await using broken = await startSite((_, response) => response.writeHead(500).end());
     await using site = await serve({
@@ -111,6 +119,93 @@ describe('origins and hosts', () => {
     const guarded = await crawl(site.url('/', 'a.example.test'), { ...options, network: 'seeds' });
     expect(guarded.pages).toHaveLength(0);
     expect(guarded.errors.map(({ error }) => error.code)).toEqual(['CRAWL_ADDRESS_REFUSED']);
+  });
+});
+
+describe('redirects within one canonical form', () => {
+  test.each([
+    ['/wiki/%d8%a7', '/wiki/%D8%A7', {}],
+    ['/%7Euser', '/~user', {}],
+    ['/a?utm_source=x', '/a', { canonical: { stripTracking: true } }],
+    ['/s?b=1&a=2', '/s?a=2&b=1', { canonical: { sortQuery: true } }],
+  ])('%s to %s gives the page', async (from, to, options) => {
+    await using site = await serve({ [from]: moved(to), [to]: 'here' });
+    const heard = await crawl(site.url(from), options);
+    expect(heard.pages.map((page) => [page.status, pathOf(page.finalUrl)])).toEqual([[200, to]]);
+    expect(site.paths).toEqual([from, to]);
+  });
+});
+
+describe('a clock that jumps', () => {
+  test('by more than a lease lasts, in the middle of a request, makes nobody ask twice', async () => {
+    let jumped = 0;
+    await using site = await serve({
+      '/': linkPage(['/1']),
+      '/1': (response) => {
+        jumped = 600_000;
+        setTimeout(() => html(response, '1'), 60);
+      },
+    });
+    const heard = await crawl(site.url('/'), { clock: { now: () => Date.now() + jumped }, concurrency: 4 });
+    expect(heard.urls.map(pathOf)).toEqual(['/', '/1']);
+    expect(site.paths).toEqual(['/', '/1']);
+  });
+});
+
+describe('many seeds', () => {
+  test('are taken without deep stacks', async () => {
+    const { crawler } = listeningCrawler({ maxPages: 1 });
+    const seeds = Array.from({ length: 150_000 }, (_, i) => `http://h${i}.example.test/`);
+    crawler.once('request', () => void crawler.stop({ now: true }));
+    const stats = await crawler.run(seeds);
+    expect(stats.offered).toBe(150_000);
+  });
+
+  test('add right after run is judged by a scope that knows the seeds', async () => {
+    await using site = await serve({ '/': '0', '/added': '1' });
+    const { crawler, heard } = listeningCrawler();
+    const running = crawler.run(site.url('/'));
+    expect(await crawler.add(site.url('/added'))).toBe(1);
+    await running;
+    expect(heard.urls.map(pathOf).sort()).toEqual(['/', '/added']);
+  });
+});
+
+describe('hooks that give nonsense', () => {
+  test('cost their page the hook, and the crawl goes on', async () => {
+    class Odd extends Crawler {
+      override expand() {
+        return [
+          { url: '/1', source: null, rel: 5 },
+          { url: 7 },
+          {
+            get url(): string {
+              throw new Error('no');
+            },
+          },
+        ] as never;
+      }
+      override prioritize() {
+        return 5n as never;
+      }
+    }
+    await using site = await serve({ '/': linkPage(['/2']), '/1': '1' });
+    for (const store of [new MemoryStore()]) {
+      const crawler = new Odd({ userAgent: USER_AGENT, ...HASTE, network: 'any', store });
+      const heard = hear(crawler);
+      await crawler.run(site.url('/'));
+      expect(heard.urls.map(pathOf)).toEqual(['/']);
+      expect(new Set(heard.errors.map(({ error }) => error.code))).toEqual(new Set(['CRAWL_HOOK_FAILED']));
+    }
+  });
+
+  test('options changed later change nothing', async () => {
+    await using site = await serve({ '/': '0' });
+    const headers: Record<string, string> = { 'x-mine': 'first' };
+    const { crawler } = listeningCrawler({ headers });
+    headers['x-mine'] = 'later';
+    await crawler.run(site.url('/'));
+    expect(site.log.at(-1)?.headers['x-mine']).toBe('first');
   });
 });
 

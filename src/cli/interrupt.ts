@@ -3,9 +3,13 @@ import type { Output } from './arguments.ts';
 
 /**
  * Ctrl-C once ends the crawl when what is in flight has finished, twice ends it at once. SIGTERM is the first Ctrl-C.
- * @returns `stop`, which gives the signals back.
+ * @returns `stop`, which gives the signals back, and `failure`: why standard output could not be written.
  */
-export function interruptible(crawler: Crawler, output: Output, state: string | undefined): { stop(): void } {
+export function interruptible(
+  crawler: Crawler,
+  output: Output,
+  state: string | undefined,
+): { stop(): void; failure(): Error | undefined } {
   let count = 0;
   const onSignal = (): void => {
     count++;
@@ -18,11 +22,16 @@ export function interruptible(crawler: Crawler, output: Output, state: string | 
     }
   };
   // Whoever reads the output has gone, as after `| head`: nobody wants the rest.
-  const onPipe = (): void => void crawler.stop({ now: true });
+  let failure: Error | undefined;
+  const onPipe = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') failure ??= error;
+    void crawler.stop({ now: true });
+  };
   process.stdout.on('error', onPipe);
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   return {
+    failure: () => failure,
     stop: () => {
       process.off('SIGINT', onSignal);
       process.off('SIGTERM', onSignal);

@@ -81,6 +81,7 @@ async function crawl(
     await pages?.close();
     await log?.close();
     if (!given.quiet) output.err(summary(stats));
+    errors.unwritten ??= interrupt.failure()?.message;
     return exitCode(stats, errors, given, output);
   } finally {
     progress?.stop();
@@ -94,10 +95,11 @@ async function crawl(
 interface FirstErrors {
   readonly all: string[];
   unsaved: string | undefined;
+  unwritten: string | undefined;
 }
 
 function collectErrors(crawler: Crawler): FirstErrors {
-  const errors: FirstErrors = { all: [], unsaved: undefined };
+  const errors: FirstErrors = { all: [], unsaved: undefined, unwritten: undefined };
   crawler.on('error', (error) => {
     if (errors.all.length < 5) errors.all.push(`${error.code}: ${error.message}`);
     if (error.code === 'CRAWL_SINK_FAILED') errors.unsaved ??= error.message;
@@ -108,6 +110,10 @@ function collectErrors(crawler: Crawler): FirstErrors {
 function exitCode(stats: CrawlStats, errors: FirstErrors, given: Arguments, output: Output): number {
   if (errors.unsaved !== undefined) {
     output.err(`error: ${stats.errorCodes.CRAWL_SINK_FAILED} pages could not be saved\n  ${errors.unsaved}\n`);
+    return EXIT_CODES.nothing;
+  }
+  if (errors.unwritten !== undefined) {
+    output.err(`error: standard output can't be written: ${errors.unwritten}\n`);
     return EXIT_CODES.nothing;
   }
   if (stats.pages > 0) return EXIT_CODES.done;

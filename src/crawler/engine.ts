@@ -40,6 +40,7 @@ export class Engine {
   #woken = false;
   #wake: (() => void) | undefined;
   #delivering = 0;
+  #renewedAt = 0;
   #patience: NodeJS.Timeout | undefined;
   #idle: ((state: 'idle' | 'delivering') => void)[] = [];
 
@@ -139,6 +140,8 @@ export class Engine {
       await this.#sleep(undefined);
       return false;
     }
+    // A clock that has jumped, as after a machine's sleep, must not make leases run out that are being worked on.
+    if (this.#held.size > 0 && this.#parts.clock.now() - this.#renewedAt >= RENEW_EVERY_MS) await this.#renew();
     const leases = await frontier.lease(room);
     for (const lease of leases) this.#start(lease);
     if (leases.length >= room) return false;
@@ -157,7 +160,8 @@ export class Engine {
       return false;
     }
     if (!busy && dueAt > clock.now() && unreachable.isWaitingAt(dueAt)) {
-      for (const host of unreachable.giveUpFrom(dueAt)) await frontier.setHost(host, { blockedUntil: 0 });
+      for (const { host, blockedUntil } of unreachable.giveUpFrom(dueAt))
+        await frontier.setHost(host, { blockedUntil });
       return false;
     }
     await this.#sleep(Math.max(0, dueAt - clock.now()));
@@ -201,6 +205,7 @@ export class Engine {
   }
 
   async #renew(): Promise<void> {
+    this.#renewedAt = this.#parts.clock.now();
     try {
       for (const lease of this.#held) await this.#parts.frontier.renew(lease);
     } catch (thrown) {

@@ -1,4 +1,5 @@
 import { CrawlError, describeThrown } from '../errors.ts';
+import { show } from '../options.ts';
 import type { Sink } from '../ports.ts';
 import type { CrawlerEvents, CrawlRequest, CrawlStats, Link, Page } from '../types.ts';
 import { resolveUrl } from '../url.ts';
@@ -48,8 +49,12 @@ export class GuardedHooks {
   async expand(page: Page): Promise<readonly Link[]> {
     const { expand } = this.#user;
     if (expand === undefined && this.#trusted) return page.links;
-    const links = await this.#guard('expand', page.url, async () => [...((await expand?.(page)) ?? page.links)], []);
-    return links.flatMap((link) => asLink(link, page));
+    return this.#guard(
+      'expand',
+      page.url,
+      async () => Array.from((await expand?.(page)) ?? page.links, (link) => asLink(link, page)).flat(),
+      [],
+    );
   }
 
   /** See `VisitHooks.shouldVisit`. Never throws or rejects; a fault refuses the link. */
@@ -64,7 +69,17 @@ export class GuardedHooks {
   get prioritize(): ((request: CrawlRequest) => Promise<number>) | undefined {
     const { prioritize } = this.#user;
     if (prioritize === undefined) return undefined;
-    return (request) => this.#guard('prioritize', request.url, () => prioritize(request), request.level);
+    return (request) =>
+      this.#guard(
+        'prioritize',
+        request.url,
+        async () => {
+          const priority: unknown = await prioritize(request);
+          if (typeof priority === 'number') return priority;
+          throw new TypeError(`prioritize() must give a number, not ${show(priority)}`);
+        },
+        request.level,
+      );
   }
 
   async #write(sink: Sink, page: Page): Promise<void> {
@@ -98,5 +113,14 @@ function asLink(link: unknown, page: Page): Link[] {
     typeof link === 'string' || link instanceof URL ? { url: String(link) } : (link as Partial<Link> | null);
   const url = typeof given?.url === 'string' ? resolveUrl(given.url, page.finalUrl) : null;
   if (given === null || url === null) return [];
-  return [{ source: 'expand', rel: [], nofollow: false, ...given, url }];
+  const { source, rel, nofollow, text } = given;
+  return [
+    {
+      url,
+      source: typeof source === 'string' ? source : 'expand',
+      rel: Array.isArray(rel) ? rel.map(String) : [],
+      nofollow: nofollow === true,
+      ...(typeof text === 'string' ? { text } : {}),
+    },
+  ];
 }

@@ -258,7 +258,7 @@ export function readOptions(options: CrawlerOptions): Settings {
     concurrency: integer('concurrency', options.concurrency, d.concurrency, 1, 10_000),
     politeness: {
       minDelayMs,
-      delayFactor: number('delayFactor', options.delayFactor, d.delayFactor),
+      delayFactor: number('delayFactor', options.delayFactor, d.delayFactor, 0, 1_000_000),
       maxDelayMs: number('maxDelayMs', options.maxDelayMs, d.maxDelayMs),
       connectionsPerHost: integer('connectionsPerHost', options.connectionsPerHost, d.connectionsPerHost),
       ipDelayMs: number('ipDelayMs', options.ipDelayMs, d.ipDelayMs),
@@ -291,11 +291,19 @@ export function readOptions(options: CrawlerOptions): Settings {
 function readFetcherOptions(options: CrawlerOptions, userAgent: string, maxRedirects: number): FetcherOptions {
   const { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, http2, proxy, tls, transport } = options;
   const given = { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, http2, proxy, tls, transport };
-  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const present = Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, copyOf(value)]])),
+  );
   const fetcher: FetcherOptions = { userAgent, maxRedirects, ...present };
   // The fetcher is made when a crawl begins; what is wrong with its options is to be known now.
   fetcherSettings({ ...fetcher, network: options.network });
   return fetcher;
+}
+
+/** Records of values are copied, so that what becomes of the user's object is no matter; anything else is itself. */
+function copyOf(value: unknown): unknown {
+  const isRecord = isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
+  return isRecord ? { ...value } : value;
 }
 
 function readClock(clock: unknown): Clock {

@@ -63,7 +63,6 @@ export class Run {
     try {
       const session = await Session.open(settings);
       this.#session = session;
-      this.#opened.resolve(session);
       signal?.addEventListener('abort', onAbort, { once: true });
       if (signal?.aborted === true) this.#stopped = { now: true };
       return await this.#run(session, seeds);
@@ -214,6 +213,8 @@ export class Run {
 
   async #seed(session: Session, seeds: readonly URL[]): Promise<void> {
     await session.addSeeds(seeds);
+    // Who adds URLs meanwhile is judged by a scope that knows the seeds.
+    this.#opened.resolve(session);
     const admitted = admitSeeds(seeds, session.admission, 'seed');
     await this.#offer(session, admitted);
     if (session.robots !== undefined) return;

@@ -14,6 +14,8 @@ import type { Settings } from './options.ts';
 const SEEDS = 'crawl:seeds';
 const MOVED = 'crawl:moved-seeds';
 const STATS = 'crawl:stats';
+/** Moved seeds that are written with each new one, not only at checkpoints. */
+const FEW_MOVED = 100;
 const SMALL_STATS_BYTES = 4096;
 const LARGE_STATS_EVERY_MS = 250;
 
@@ -82,8 +84,9 @@ export class Session {
   /** Lets the scope follow a seed to another spelling of its host; what may be connected to stays as it is. */
   async widenScope(url: URL): Promise<void> {
     this.admission.addSeeds([url]);
-    await this.store.setMeta(MOVED, encode([...this.#moved, url.origin]));
     this.#moved.add(url.origin);
+    // Many seeds may move, and each writing anew what all have moved to would take longer and longer.
+    if (this.#moved.size <= FEW_MOVED) await this.#keepMoved();
   }
 
   /**
@@ -100,6 +103,7 @@ export class Session {
 
   /** Makes durable what happened so far. */
   async checkpoint(): Promise<void> {
+    if (this.#moved.size > FEW_MOVED) await this.#keepMoved();
     await this.store.setMeta(STATS, encode(this.stats));
     await this.frontier.flush();
   }
@@ -114,6 +118,10 @@ export class Session {
       // Also where the store is lost: it must be let go of, to be opened again once mended.
       if (this.#ownsStore) await this.store.close();
     }
+  }
+
+  async #keepMoved(): Promise<void> {
+    await this.store.setMeta(MOVED, encode([...this.#moved]));
   }
 
   #takeSeeds(urls: readonly URL[]): void {

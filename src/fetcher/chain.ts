@@ -198,7 +198,7 @@ export class Chain {
 
   #maxBytes(contentType: string): number {
     const { html, other } = this.#context.settings.maxBodyBytes;
-    return this.#request.maxBodyBytes ?? (HTML.has(contentType) ? html : other);
+    return this.#request.maxBodyBytes ?? (HTML.has(contentType) || contentType === '' ? html : other);
   }
 
   #head({ headers, status }: TransportResponse): ResponseHead {

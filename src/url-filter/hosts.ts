@@ -71,11 +71,17 @@ export function invalid(filter: string, takes: string): CrawlError {
   return new CrawlError('CRAWL_OPTION_INVALID', `UrlFilter.${filter} takes ${takes}.`);
 }
 
+/** The registrable domain as `sameDomain` compares it. */
+export function domainOf(url: URL): string {
+  return registrableDomain()(hostname(url));
+}
+
 function hostname(url: URL): string {
   return url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
 }
 
-function hostAndPort(url: URL): string {
+/** The host as `sameHost` compares it. */
+export function hostAndPort(url: URL): string {
   return url.port === '' ? hostname(url) : `${hostname(url)}:${url.port}`;
 }
 

@@ -65,7 +65,7 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
     const error = new CrawlError('CRAWL_REDIRECT_INVALID', message, { url: request.url, status: result.status });
     return failed(context, lease, error, observation);
   }
-  if (REFUSED_STATUSES.has(result.status)) {
+  if (REFUSED_STATUSES.has(result.status) || result.status < 200 || result.status > 599) {
     const message = `${request.url} answered ${result.status}, which nobody asked for`;
     const error = new CrawlError('CRAWL_HTTP_STATUS', message, { url: request.url, status: result.status });
     return failed(context, lease, error, observation);

@@ -1,4 +1,4 @@
-import { REDIRECT_LEVEL } from '../admission.ts';
+import { type Admission, REDIRECT_LEVEL } from '../admission.ts';
 import { CrawlError } from '../errors.ts';
 import type { FetchResult } from '../fetcher/index.ts';
 import type { Observation } from '../politeness.ts';
@@ -45,7 +45,7 @@ export function followRedirect(
       },
     };
   }
-  if (isRepeat(request, admitted.request)) {
+  if (isRepeat(request, admitted.request, context.admission)) {
     // A page that sends the client to itself has set a cookie, or loops; the limit above tells which.
     return {
       outcome: { outcome: 'deferred', observation, request: { ...admitted.request, source: request.source }, record },
@@ -59,10 +59,13 @@ export function followRedirect(
   };
 }
 
-/** Whether the target was asked for in this very chain; the seen test would end such a chain without a word. */
-function isRepeat(request: CrawlRequest, target: CrawlRequest): boolean {
-  if (target.url === request.url) return true;
-  return request.redirects?.some((hop) => hop.url === target.url) ?? false;
+/**
+ * Whether the target is one of this very chain's URLs, be it in another spelling of its canonical form; the seen test
+ * would end such a chain without a word, and the page would never be had.
+ */
+function isRepeat(request: CrawlRequest, target: CrawlRequest, admission: Admission): boolean {
+  if (target.key === request.key) return true;
+  return request.redirects?.some((hop) => admission.keyOf(hop.url) === target.key) ?? false;
 }
 
 /** Whether the chain comes back to an earlier hop; without cookies it would go round for ever. */

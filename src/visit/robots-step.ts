@@ -137,7 +137,7 @@ async function requestRules(
       robots?.abandon(origin);
       return { ending: deferred({ endedAt }) };
     }
-    if (isRefusal(failure)) {
+    if (isRefusal(failure) && lease.request.kind !== 'robots') {
       // Not the site's doing, so nothing to remember about it: each URL of it will fail by the same rule.
       robots?.abandon(origin);
       return { ending: failed(context, lease, failure, { endedAt }) };
@@ -156,8 +156,9 @@ async function unreachable(context: VisitContext, lease: Lease, origin: string, 
   // The host's other origins get their chance to show that it is up before all of it waits.
   if (context.unreachable.isNews(origin))
     return deferred(undefined, context.clock.now() + NEWS_GRACE_MS + lease.host.delayMs);
-  context.unreachable.wait(host, retryAt);
-  await context.frontier.setHost(host, { blockedUntil: retryAt });
+  const blockedUntil = (await context.frontier.getHost(host))?.blockedUntil ?? 0;
+  await context.frontier.setHost(host, { blockedUntil: Math.max(blockedUntil, retryAt) });
+  if (blockedUntil < retryAt) context.unreachable.wait(host, retryAt, blockedUntil);
   return {
     ...deferred(),
     announce: () =>

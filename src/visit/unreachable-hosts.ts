@@ -6,14 +6,15 @@ const MOST = 10_000;
  * nothing else is left, the crawl gives them up rather than sleep for minutes.
  */
 export class UnreachableHosts {
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting = new Map<string, { readonly until: number; readonly before: number }>();
   readonly #givenUp = new Set<string>();
   readonly #tries = new Map<string, number>();
   readonly #met = new Set<string>();
   readonly #up = new Set<string>();
 
-  wait(host: string, until: number): void {
-    this.#waiting.set(host, until);
+  /** @param before - Until when the host is blocked for other reasons. */
+  wait(host: string, until: number, before: number): void {
+    this.#waiting.set(host, { until, before });
   }
 
   /** Another try in a row for an origin; how many there were before. */
@@ -49,20 +50,21 @@ export class UnreachableHosts {
 
   /**
    * Gives up the hosts that come due no earlier than `at`, the moment at which any work is due at all.
-   * @returns their names.
+   * @returns their names, and until when each is blocked for other reasons.
    */
-  giveUpFrom(at: number): string[] {
-    const hosts = [...this.#waiting].filter(([, until]) => until >= at).map(([host]) => host);
-    for (const host of hosts) {
+  giveUpFrom(at: number): { readonly host: string; readonly blockedUntil: number }[] {
+    const hosts = [...this.#waiting].filter(([, { until }]) => until >= at);
+    for (const [host] of hosts) {
       this.#waiting.delete(host);
       this.#givenUp.add(host);
+      forgetOldest(this.#givenUp);
     }
-    return hosts;
+    return hosts.map(([host, { before }]) => ({ host, blockedUntil: before }));
   }
 
   /** Whether the work due at `at` is that of a waiting host. */
   isWaitingAt(at: number): boolean {
-    for (const until of this.#waiting.values()) if (until === at) return true;
+    for (const { until } of this.#waiting.values()) if (until === at) return true;
     return false;
   }
 }
