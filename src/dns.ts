@@ -32,6 +32,7 @@ export interface AddressJudge {
   check(address: string, hostname: string): void;
 }
 
+/** Options of {@link DnsCache}. */
 export interface DnsCacheOptions {
   /** Finds addresses. @defaultValue the system's resolver, hosts file included */
   readonly lookup?: DnsLookup | undefined;
@@ -47,6 +48,7 @@ export interface DnsCacheOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** Every default of {@link DnsCacheOptions}, written once. */
 export const DNS_DEFAULTS: Readonly<{
   lookup: undefined;
   ttlMs: number;

@@ -34,6 +34,7 @@ export interface EventLogOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** Every default of {@link EventLogOptions}, written once. */
 export const EVENT_LOG_DEFAULTS: Complete<Omit<EventLogOptions, 'stream' | 'path' | 'statsDirectory'>> = {
   format: 'text',
   events: Object.keys(FIELDS) as readonly EventName[],

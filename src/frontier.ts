@@ -21,6 +21,7 @@ import { type CanonicalOptions, createRequest, type RequestInit, toLevel } from 
 import type { CrawlRequest, HostEvent } from './types.ts';
 import { canonicalizeUrl } from './url.ts';
 
+/** Options of {@link Frontier.open}. */
 export interface FrontierOptions {
   /** Where the frontier lives. It is not closed with the frontier: who opened it closes it. */
   readonly store: CrawlStore;
@@ -38,6 +39,7 @@ export interface FrontierOptions {
   readonly canonical?: CanonicalOptions | undefined;
 }
 
+/** Every default of {@link FrontierOptions} that is a number, written once. */
 export const FRONTIER_DEFAULTS: Complete<Pick<FrontierOptions, 'maxPagesPerHost' | 'leaseTtlMs'>> = {
   maxPagesPerHost: Number.POSITIVE_INFINITY,
   leaseTtlMs: 300_000,

@@ -31,6 +31,7 @@ export interface PolitenessOptions {
   readonly refusalsBeforePause?: number | undefined;
 }
 
+/** Every default of {@link PolitenessOptions}, written once. */
 export const POLITENESS_DEFAULTS: Complete<PolitenessOptions> = {
   minDelayMs: 1_000,
   delayFactor: 5,

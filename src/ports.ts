@@ -122,6 +122,7 @@ export interface Settlement {
   readonly meta?: readonly (readonly [name: string, value: Uint8Array | undefined])[] | undefined;
 }
 
+/** What became of a settlement. */
 export interface SettleResult {
   /** `false` where the fencing number was stale: nothing was changed. */
   readonly accepted: boolean;
@@ -129,6 +130,7 @@ export interface SettleResult {
   readonly offered: number;
 }
 
+/** Counts of a store. */
 export interface StoreStats {
   /** Requests waiting, deferred and delayed ones and robots files among them. */
   readonly queued: number;
@@ -244,6 +246,7 @@ export interface TransportRequest {
   readonly resend?: boolean;
 }
 
+/** The head of an answer, and its body still to be read. */
 export interface TransportResponse {
   readonly status: number;
   /** Names in lower case; several lines of one name are an array. */

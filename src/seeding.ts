@@ -63,12 +63,12 @@ export function usualSitemap(origin: string): string {
 const SITEMAP_LEVEL = 6;
 
 /** Sitemap files as requests, and those that scope or filter refuse. Never throws. */
-export function admitSitemaps(urls: readonly string[], admission: Admission): AdmittedSeeds {
+export function admitSitemaps(urls: readonly string[], admission: Admission, origin: string): AdmittedSeeds {
   const context = { depth: 0, source: 'sitemap' };
   return sort(urls, (url) => {
     // Some files of rules name themselves, and they have just been read.
     if (URL.canParse(url) && new URL(url).pathname === '/robots.txt') return { reason: 'seen' };
-    return admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, ...context }, context);
+    return admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, origin, ...context }, context);
   });
 }
 

@@ -17,6 +17,7 @@ export interface StatsCollectorOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** Every default of {@link StatsCollectorOptions}, written once. */
 export const STATS_COLLECTOR_DEFAULTS: Complete<StatsCollectorOptions> = {
   maxHosts: 1000,
   maxNames: 200,
@@ -152,14 +153,17 @@ export class StatsCollector {
     this.#earlierPages = pages;
   }
 
+  /** An answer led elsewhere. */
   redirected(): void {
     this.#totals.redirects++;
   }
 
+  /** A request that failed will be made again. */
   retried(): void {
     this.#totals.retries++;
   }
 
+  /** A delivered page had the body of an earlier one. */
   duplicate(): void {
     this.#totals.duplicates++;
   }

@@ -36,7 +36,7 @@ export interface CrawlRequest {
   readonly redirects?: readonly RedirectHop[] | undefined;
   /** Tries that failed and are to be made good, 0 at first. */
   readonly attempts: number;
-  /** For `kind: 'robots'`: the origin whose rules are being fetched. */
+  /** For `kind: 'robots'`: the origin whose rules are being fetched; for `'sitemap'`: the one whose robots.txt names it. */
   readonly origin?: string | undefined;
 }
 
@@ -221,6 +221,7 @@ export interface CrawlStats {
   readonly bytesPerSecond: number;
 }
 
+/** Totals of one host. */
 export interface HostStats {
   readonly pages: number;
   readonly requests: number;
@@ -278,6 +279,7 @@ export interface Explanation {
   readonly nextDueAt?: Date | undefined;
 }
 
+/** One request for a URL. */
 export interface FetchRecord {
   readonly at: Date;
   readonly status?: number | undefined;

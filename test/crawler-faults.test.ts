@@ -278,6 +278,56 @@ describe('filters and statuses', () => {
   });
 });
 
+describe('sitemaps', () => {
+  test('speak for their own host and for the host whose robots.txt names them, and for no other', async () => {
+    const port = { of: 0 };
+    await using site = await startSite((request, response) => {
+      const host = request.headers.host?.split(':')[0] ?? '';
+      const on = (name: string, path: string) => `http://${name}.example.test:${port.of}${path}`;
+      if (request.url === '/robots.txt') {
+        return void (host === 'a.example.test'
+          ? response.end(`Sitemap: ${on('cdn', '/s.txt')}`)
+          : response.writeHead(404).end());
+      }
+      if (request.url !== '/s.txt') return void html(response, request.url ?? '');
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      response.end([on('a', '/1'), on('cdn', '/2'), on('b', '/3')].join('\n'));
+    });
+    port.of = site.port;
+    const heard = await crawl(site.url('/', 'a.example.test'), {
+      scope: 'any',
+      sitemaps: 'robots',
+      dnsLookup: loopbackLookup(),
+    });
+    expect(heard.urls.map(pathOf).sort()).toEqual(['/', '/1', '/2']);
+    expect(heard.skips).toContainEqual({
+      url: site.url('/3', 'b.example.test'),
+      reason: 'off-host',
+      from: site.url('/s.txt', 'cdn.example.test'),
+    });
+  });
+});
+
+describe('a crawl on disk', () => {
+  test('keeps the validators of its pages, for a later visit', async () => {
+    const written: string[] = [];
+    class Watching extends MemoryStore {
+      readonly durable = true;
+      override settle(...[lease, settlement, ...rest]: Parameters<MemoryStore['settle']>) {
+        for (const [name, value] of settlement.meta ?? []) {
+          if (name.startsWith('validators:')) written.push(Buffer.from(value ?? []).toString());
+        }
+        return super.settle(lease, settlement, ...rest);
+      }
+    }
+    await using site = await serve({
+      '/': (response) => void response.writeHead(200, { 'content-type': 'text/html', etag: 'W/"7"' }).end('x'),
+    });
+    await crawl(site.url('/'), { store: new Watching() });
+    expect(written).toEqual(['{"etag":"W/\\"7\\""}']);
+  });
+});
+
 describe('pausing', () => {
   const pages = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`/${i}`, linkPage([`/${i + 1}`])]));
 

@@ -201,6 +201,7 @@ export class Run {
       maxPagesPerHost,
       maxCrawlDelayMs,
       signal: this.#abort.signal,
+      isDurable: store.durable === true,
       note: store.durable === true ? new Notes(frontier, (thrown) => this.#lose(thrown)).note : undefined,
       checkpoint: store.durable === true ? () => session.statsEntry(clock.now()) : undefined,
     };
@@ -229,7 +230,7 @@ export class Run {
     const { sitemaps } = this.#settings;
     if (sitemaps === 'off') return [];
     const urls = named.length > 0 || sitemaps === 'robots' ? named : [usualSitemap(origin)];
-    const admitted = admitSitemaps(urls, session.admission);
+    const admitted = admitSitemaps(urls, session.admission, origin);
     this.#tellRefused(session, admitted);
     return admitted.requests;
   }

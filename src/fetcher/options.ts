@@ -30,6 +30,7 @@ export interface BodySizes {
   readonly other: number;
 }
 
+/** Options of {@link Fetcher}. */
 export interface FetcherOptions {
   /** Name of the crawler and a contact: `name/1.0 (+mailto:you@site)` or `name/1.0 (+https://site/bot)`. No default. */
   readonly userAgent: string;

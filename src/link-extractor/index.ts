@@ -16,6 +16,7 @@ import { TreeScan } from './tree-scan.ts';
 
 export type { LinkProfile, NamedMeta };
 
+/** Options of {@link LinkExtractor}. */
 export interface LinkExtractorOptions {
   /**
    * How much of a page counts as a link: `'navigation'`, what leads a person to another page; `'resources'`, also what
@@ -27,6 +28,7 @@ export interface LinkExtractorOptions {
   readonly maxLinks?: number | undefined;
 }
 
+/** Every default of {@link LinkExtractorOptions}, written once. */
 export const LINK_EXTRACTOR_DEFAULTS: Complete<LinkExtractorOptions> = {
   profile: 'navigation',
   maxLinks: 50_000,

@@ -45,6 +45,8 @@ export interface VisitContext {
   readonly maxCrawlDelayMs: number;
   /** Aborts what is in flight, when the crawl is stopped at once. */
   readonly signal: AbortSignal;
+  /** Whether what outlives the process is kept: validators, for a later visit. */
+  readonly isDurable: boolean;
   /** Keeps why a URL was refused, for `explain`; absent where nothing is kept. */
   readonly note: ((url: string, reason: SkipReason, foundOn: string | undefined) => void) | undefined;
   /** What is to be written with the next commit besides its own: statistics, at most a few times a second. */

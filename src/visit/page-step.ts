@@ -1,5 +1,6 @@
 import { type CrawlError, isCrawlError } from '../errors.ts';
-import type { FetchResult } from '../fetcher/index.ts';
+import { type FetchResult, validatorsOf } from '../fetcher/index.ts';
+import { fingerprint } from '../fingerprint.ts';
 import { FetchedPage, isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
@@ -42,8 +43,10 @@ export async function deliverPage(
     events.emit('duplicate', page, firstUrl);
   }
   const found = await outlinks(context, lease, page, isSuccess(result.status) && isMarkup(result.contentType));
-  const entry =
-    firstUrl === undefined && hasBody(result) ? context.contentSeen.entry(page.fingerprint, page.url) : undefined;
+  const meta = [
+    firstUrl === undefined && hasBody(result) ? context.contentSeen.entry(page.fingerprint, page.url) : undefined,
+    validatorsEntry(context, request.key, result),
+  ].filter((entry) => entry !== undefined);
   return {
     outcome: {
       outcome: 'done',
@@ -55,10 +58,21 @@ export async function deliverPage(
         ms: observed.durationMs,
         ...(firstUrl === undefined ? {} : { duplicateOf: firstUrl }),
       },
-      ...(entry === undefined ? {} : { meta: [entry] }),
+      ...(meta.length === 0 ? {} : { meta }),
     },
     links: found.links,
   };
+}
+
+/** The validators of a page (RFC 9110, section 8.8), by which a later visit can ask whether it has changed. */
+function validatorsEntry(
+  { isDurable }: VisitContext,
+  key: string,
+  { headers, status }: FetchResult,
+): readonly [string, Uint8Array] | undefined {
+  const validators = isDurable && isSuccess(status) ? validatorsOf(headers) : undefined;
+  if (validators === undefined) return undefined;
+  return [`validators:${fingerprint(Buffer.from(key)).slice(0, 32)}`, Buffer.from(JSON.stringify(validators))];
 }
 
 /** A streamed body ends when its reader is done; the host was busy until then. */

@@ -2,6 +2,7 @@ import type { FetchResult } from '../fetcher/index.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
 import type { CrawlRequest, Link } from '../types.ts';
+import { hostOf, resolveUrl } from '../url.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
 import { prioritized } from './links-step.ts';
@@ -25,10 +26,17 @@ export async function readSitemap(
   const outlinks: CrawlRequest[] = [];
   const links: Link[] = [];
   for (const { url, kind } of found.links) {
+    if (!mayList(request, url)) {
+      refuse(context, url, { reason: 'off-host' }, request.url);
+      continue;
+    }
     const isSitemap = kind === 'sitemap';
     // What a sitemap lists is as good as a seed; sitemaps themselves count the indexes above them.
     const about = { depth: isSitemap ? request.depth + 1 : 0, referrer: request.url, source: 'sitemap' };
-    const admitted = context.admission.admit({ url, kind, ...about, level: isSitemap ? 1 : 0 }, about);
+    const admitted = context.admission.admit(
+      { url, kind, ...(kind === 'sitemap' ? { origin: request.origin } : {}), ...about, level: isSitemap ? 1 : 0 },
+      about,
+    );
     if (admitted.request === undefined) {
       refuse(context, url, admitted, request.url);
       continue;
@@ -42,4 +50,15 @@ export async function readSitemap(
     links,
     ...(error === undefined ? {} : { announce: () => void context.events.emit('error', error, request.url) }),
   };
+}
+
+/**
+ * A sitemap speaks for its own host, and for the host whose robots.txt names it, which is that host's proof
+ * (sitemaps.org, "cross submits"); of other hosts anybody could list anything.
+ */
+function mayList(sitemap: CrawlRequest, url: string): boolean {
+  const resolved = resolveUrl(url);
+  if (resolved === null) return true;
+  const host = hostOf(resolved);
+  return host === sitemap.host || (sitemap.origin !== undefined && host === hostOf(`${sitemap.origin}/`));
 }

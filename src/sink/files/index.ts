@@ -28,6 +28,7 @@ export interface FileSinkOptions {
   readonly errorPages?: boolean | undefined;
 }
 
+/** Every default of {@link FileSinkOptions}, written once. */
 export const FILE_SINK_DEFAULTS: Complete<Pick<FileSinkOptions, 'name' | 'maxBytes' | 'index' | 'errorPages'>> = {
   name: 'tree',
   maxBytes: Number.POSITIVE_INFINITY,

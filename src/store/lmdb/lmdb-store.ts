@@ -20,6 +20,7 @@ import { storeFailure } from './failure.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type OpenParts, openForReading, openForWriting } from './opening.ts';
 
+/** Options of {@link LmdbStore.open}. */
 export interface LmdbStoreOptions {
   /**
    * What was written is committed at least this often, in milliseconds, and after 5,000 URLs: what a killed process
@@ -35,6 +36,7 @@ export interface LmdbStoreOptions {
   readonly readOnly?: boolean | undefined;
 }
 
+/** Every default of {@link LmdbStoreOptions}, written once. */
 export const LMDB_STORE_DEFAULTS: Complete<Pick<LmdbStoreOptions, 'commitEveryMs' | 'checkpointEveryMs' | 'readOnly'>> =
   { commitEveryMs: 50, checkpointEveryMs: 1_000, readOnly: false };
 

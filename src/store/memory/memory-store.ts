@@ -24,11 +24,13 @@ import { Schedule } from './schedule.ts';
 import { SeenTable } from './seen-table.ts';
 import type { QueueMemory } from './url-queue.ts';
 
+/** Options of {@link MemoryStore.open}. */
 export interface MemoryStoreOptions {
   /** URLs whose history `record` can tell; those touched last are kept. @defaultValue 10 000 */
   readonly maxRecords?: number | undefined;
 }
 
+/** Every default of {@link MemoryStoreOptions}, written once. */
 export const MEMORY_STORE_DEFAULTS: Complete<MemoryStoreOptions> = { maxRecords: 10_000 };
 
 /**
