@@ -1,24 +1,3 @@
-// This library, everything on but the delays: robots rules, seen test, scope, events, statistics, titles.
-import { Crawler } from '../../../dist/bundle/index.js';
-import { concurrency, report, result, seed } from './job.mjs';
-
-const crawler = new Crawler({
-  userAgent: 'bench/1.0 (+mailto:bench@example.org)',
-  scope: 'any',
-  network: 'any',
-  concurrency,
-  maxDepth: Number.POSITIVE_INFINITY,
-  minDelayMs: 0,
-  delayFactor: 0,
-  maxDelayMs: 0,
-  transport: 'lean',
-  connectionsPerHost: 0,
-  ...JSON.parse(process.env.CRAWLER_OPTIONS ?? '{}'),
-});
-crawler.on('page', (page) => {
-  result.pages++;
-  if (page.title !== undefined) result.titles++;
-});
-crawler.on('error', () => result.errors++);
-await crawler.run([seed]);
-report();
+// The same over Node's own client in place of got.
+process.env.CRAWLER_OPTIONS = JSON.stringify({ transport: 'lean' });
+await import('./polite-crawler.mjs');
