@@ -3,8 +3,8 @@ import type { CrawlStore, UrlRecord } from '../ports.ts';
 import { createRequest } from '../request.ts';
 import { openForReading } from '../store/open.ts';
 import type { Explanation } from '../types.ts';
-import type { Settings } from './options.ts';
 import { readSeedOrigins } from './session.ts';
+import type { Settings } from './settings.ts';
 
 /** What is open of a crawl at the moment. */
 export interface OpenCrawl {

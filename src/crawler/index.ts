@@ -6,9 +6,10 @@ import { MemoryStore } from '../store/memory/index.ts';
 import type { CrawlRequest, CrawlStats, Explanation, Link, Page } from '../types.ts';
 import { SafeEmitter } from './emitter.ts';
 import { explain } from './explain.ts';
-import { type CrawlerOptions, readOptions, type Settings } from './options.ts';
+import type { CrawlerOptions } from './options.ts';
 import { PageChannel } from './page-channel.ts';
 import { Run } from './run.ts';
+import { readOptions, type Settings } from './settings.ts';
 
 /** What `run` and `pages` take besides seeds. */
 export interface RunOptions {

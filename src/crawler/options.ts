@@ -1,23 +1,19 @@
 import type { NetworkPolicy } from '../address-guard.ts';
 import type { DnsLookup } from '../dns.ts';
-import { CrawlError, describeThrown } from '../errors.ts';
 import {
   FETCHER_DEFAULTS,
-  type FetcherOptions,
   type ProxyOption,
   type Timeouts,
   type TlsSettings,
   type TransportOption,
 } from '../fetcher/index.ts';
-import { fetcherSettings } from '../fetcher/options.ts';
-import { LinkExtractor, type LinkProfile } from '../link-extractor/index.ts';
-import { boolean, type Complete, integer, number, oneOf, onlyKnown, show } from '../options.ts';
-import { POLITENESS_DEFAULTS, type PolitenessOptions } from '../politeness.ts';
-import { type Clock, type CookieStore, type CrawlStore, type Sink, systemClock } from '../ports.ts';
+import type { LinkExtractor, LinkProfile } from '../link-extractor/index.ts';
+import type { Complete } from '../options.ts';
+import { POLITENESS_DEFAULTS } from '../politeness.ts';
+import type { Clock, CookieStore, CrawlStore, Sink } from '../ports.ts';
 import type { CanonicalOptions } from '../request.ts';
 import type { Acceptance, ResponseHead } from '../types.ts';
-import { UrlFilter } from '../url-filter.ts';
-import { checkUserAgent } from '../user-agent.ts';
+import type { UrlFilter } from '../url-filter.ts';
 
 /** Which sitemaps a crawl is seeded from: none, those that robots.txt names, or also `/sitemap.xml` where it names none. */
 export type SitemapMode = 'off' | 'robots' | 'auto';
@@ -190,202 +186,3 @@ export const acceptPages: Accept = (head) =>
   head.contentType === 'text/html' || head.contentType === 'application/xhtml+xml' || head.contentType === ''
     ? 'buffer'
     : 'skip';
-
-const KNOWN = [
-  ...Object.keys(CRAWLER_DEFAULTS),
-  ...['userAgent', 'filter', 'store', 'backoffMs', 'dnsLookup', 'headers', 'from', 'acceptLanguage', 'accept', 'sinks'],
-  ...['canonical', 'clock', 'proxy', 'tls'],
-];
-
-/** The options of one crawler, checked and complete; later changes to the user's object don't reach it. */
-export interface Settings {
-  readonly userAgent: string;
-  readonly scope: 'host' | 'domain' | 'any' | UrlFilter;
-  readonly filter: UrlFilter | undefined;
-  readonly store: CrawlStore | string | undefined;
-  readonly maxDepth: number;
-  readonly maxPages: number;
-  readonly maxPagesPerHost: number;
-  readonly maxDurationMs: number;
-  readonly concurrency: number;
-  readonly politeness: PolitenessOptions;
-  readonly respectRobots: boolean;
-  readonly robots: Complete<RobotsChoices>;
-  readonly retries: number;
-  readonly maxRedirects: number;
-  readonly keepsCookies: boolean;
-  readonly network: NetworkPolicy;
-  readonly dnsLookup: DnsLookup | undefined;
-  readonly fetcher: FetcherOptions;
-  readonly extractor: LinkExtractor;
-  readonly accept: Accept;
-  readonly sitemaps: SitemapMode;
-  readonly sinks: readonly Sink[];
-  readonly canonical: CanonicalOptions | undefined;
-  readonly statsEveryPages: number;
-  readonly statsEveryMs: number;
-  readonly maxUrlLength: number;
-  readonly maxCrawlDelayMs: number;
-  readonly clock: Clock;
-}
-
-/** First back-off as a multiple of the usual delay: 30 s at 1 s (standard practice), less for who may go faster. */
-const BACKOFF_DELAYS = 30;
-/** The longest back-off, and the time a failing host is parked, as a multiple of the first back-off. */
-const LONGEST_BACKOFFS = 120;
-
-/**
- * Checks options and fills in defaults.
- * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN`, `CRAWL_OPTION_INVALID`, `CRAWL_CONTACT_MISSING`.
- */
-export function readOptions(options: CrawlerOptions): Settings {
-  onlyKnown('Crawler', options, KNOWN);
-  const d = CRAWLER_DEFAULTS;
-  const userAgent = checkUserAgent(options.userAgent);
-  const minDelayMs = number('minDelayMs', options.minDelayMs, d.minDelayMs);
-  const backoffMs = number('backoffMs', options.backoffMs, Math.max(1000, BACKOFF_DELAYS * minDelayMs), 1);
-  const maxRedirects = integer('maxRedirects', options.maxRedirects, d.maxRedirects);
-  const maxCrawlDelayMs = number('maxCrawlDelayMs', options.maxCrawlDelayMs, d.maxCrawlDelayMs);
-  return {
-    userAgent,
-    scope: readScope(options.scope),
-    filter: instance('filter', options.filter, UrlFilter, 'a UrlFilter'),
-    store: readStore(options.store),
-    maxDepth: integer('maxDepth', options.maxDepth, d.maxDepth),
-    maxPages: integer('maxPages', options.maxPages, d.maxPages, 1),
-    maxPagesPerHost: integer('maxPagesPerHost', options.maxPagesPerHost, d.maxPagesPerHost, 1),
-    maxDurationMs: number('maxDurationMs', options.maxDurationMs, d.maxDurationMs, 1),
-    concurrency: integer('concurrency', options.concurrency, d.concurrency, 1, 10_000),
-    politeness: {
-      minDelayMs,
-      delayFactor: number('delayFactor', options.delayFactor, d.delayFactor, 0, 1_000_000),
-      maxDelayMs: number('maxDelayMs', options.maxDelayMs, d.maxDelayMs),
-      connectionsPerHost: integer('connectionsPerHost', options.connectionsPerHost, d.connectionsPerHost),
-      ipDelayMs: number('ipDelayMs', options.ipDelayMs, d.ipDelayMs),
-      maxCrawlDelayMs,
-      backoffMs,
-      maxBackoffMs: backoffMs * LONGEST_BACKOFFS,
-      parkMs: backoffMs * LONGEST_BACKOFFS,
-    },
-    respectRobots: boolean('respectRobots', options.respectRobots, d.respectRobots),
-    robots: readRobots(options.robots),
-    retries: integer('retries', options.retries, d.retries),
-    maxRedirects,
-    keepsCookies: (options.cookies ?? d.cookies) !== false,
-    network: options.network ?? d.network,
-    dnsLookup: callable('dnsLookup', options.dnsLookup, undefined),
-    fetcher: readFetcherOptions(options, userAgent, maxRedirects),
-    extractor: readExtractor(options.extract),
-    accept: callable('accept', options.accept, acceptPages),
-    sitemaps: oneOf('sitemaps', options.sitemaps, d.sitemaps, ['off', 'robots', 'auto']),
-    sinks: readSinks(options.sinks),
-    canonical: options.canonical === undefined ? undefined : readCanonical(options.canonical),
-    statsEveryPages: integer('statsEveryPages', options.statsEveryPages, d.statsEveryPages, 1),
-    statsEveryMs: number('statsEveryMs', options.statsEveryMs, d.statsEveryMs, 1),
-    maxUrlLength: integer('maxUrlLength', options.maxUrlLength, d.maxUrlLength, 16),
-    maxCrawlDelayMs,
-    clock: readClock(options.clock),
-  };
-}
-
-function readFetcherOptions(options: CrawlerOptions, userAgent: string, maxRedirects: number): FetcherOptions {
-  const { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, http2, proxy, tls, transport } = options;
-  const given = { timeouts, maxBodyBytes, headers, from, acceptLanguage, cookies, http2, proxy, tls, transport };
-  const present = Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, copyOf(value)]])),
-  );
-  const fetcher: FetcherOptions = { userAgent, maxRedirects, ...present };
-  // The fetcher is made when a crawl begins; what is wrong with its options is to be known now.
-  fetcherSettings({ ...fetcher, network: options.network });
-  return fetcher;
-}
-
-/** Records of values are copied, so that what becomes of the user's object is no matter; anything else is itself. */
-function copyOf(value: unknown): unknown {
-  const isRecord = isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
-  return isRecord ? { ...value } : value;
-}
-
-function readClock(clock: unknown): Clock {
-  if (clock === undefined) return systemClock;
-  if (typeof (clock as Partial<Clock> | null)?.now === 'function') return clock as Clock;
-  throw invalid('clock', 'an object with now()', clock);
-}
-
-function readScope(scope: CrawlerOptions['scope']): Settings['scope'] {
-  if (scope instanceof UrlFilter) return scope;
-  if (scope !== undefined && typeof scope !== 'string') {
-    throw invalid('scope', `'host', 'domain', 'any' or a UrlFilter`, scope);
-  }
-  return oneOf<'host' | 'domain' | 'any'>('scope', scope, CRAWLER_DEFAULTS.scope, ['host', 'domain', 'any']);
-}
-
-function readStore(store: unknown): CrawlStore | string | undefined {
-  if (store === undefined) return undefined;
-  if (typeof store === 'string' && store !== '') return store;
-  if (isObject(store) && typeof store.offer === 'function' && typeof store.lease === 'function') {
-    return store as unknown as CrawlStore;
-  }
-  throw invalid('store', 'a CrawlStore or a directory', store);
-}
-
-function readExtractor(extract: CrawlerOptions['extract']): LinkExtractor {
-  if (extract instanceof LinkExtractor) return extract;
-  if (extract !== undefined && typeof extract !== 'string')
-    throw invalid('extract', 'a profile or a LinkExtractor', extract);
-  try {
-    return new LinkExtractor({ profile: extract ?? CRAWLER_DEFAULTS.extract });
-  } catch (thrown) {
-    // It calls the option by the name that it has there.
-    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "extract": ${describeThrown(thrown)}`, { cause: thrown });
-  }
-}
-
-function readRobots(robots: RobotsChoices | undefined): Complete<RobotsChoices> {
-  const d = CRAWLER_DEFAULTS.robots;
-  if (robots === undefined) return d;
-  onlyKnown('Crawler.robots', robots, Object.keys(d));
-  const either = (name: keyof typeof d): 'allow' | 'disallow' =>
-    oneOf<'allow' | 'disallow'>(`robots.${name}`, robots[name], d[name], ['allow', 'disallow']);
-  return {
-    tooManyRedirects: either('tooManyRedirects'),
-    robots401403: either('robots401403'),
-    after30Days: either('after30Days'),
-  };
-}
-
-function readSinks(sinks: unknown): readonly Sink[] {
-  if (sinks === undefined) return [];
-  const list = Array.isArray(sinks) ? sinks : [sinks];
-  for (const sink of list) {
-    if (!isObject(sink) || typeof sink.write !== 'function') throw invalid('sinks', 'an array of Sinks', sink);
-  }
-  return [...list] as Sink[];
-}
-
-function readCanonical(canonical: CanonicalOptions): CanonicalOptions {
-  onlyKnown('Crawler.canonical', canonical, ['stripTracking', 'sortQuery']);
-  return {
-    stripTracking: boolean('canonical.stripTracking', canonical.stripTracking, false),
-    sortQuery: boolean('canonical.sortQuery', canonical.sortQuery, false),
-  };
-}
-
-function instance<T>(name: string, value: unknown, type: abstract new () => T, what: string): T | undefined {
-  if (value === undefined || value instanceof type) return value;
-  throw invalid(name, what, value);
-}
-
-function callable<T, F extends T | undefined>(name: string, value: T | undefined, fallback: F): T | F {
-  if (value === undefined) return fallback;
-  if (typeof value === 'function') return value;
-  throw invalid(name, 'a function', value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object';
-}
-
-function invalid(name: string, takes: string, value: unknown): CrawlError {
-  return new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes ${takes}, not ${show(value)}.`);
-}

@@ -11,10 +11,10 @@ import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
 import { GuardedHooks, type UserHooks } from './hooks.ts';
 import { Notes } from './notes.ts';
-import type { Settings } from './options.ts';
 import type { PageChannel } from './page-channel.ts';
 import { Pausing } from './pausing.ts';
 import { Session } from './session.ts';
+import type { Settings } from './settings.ts';
 
 /** How old the counts that only the store knows may be, in milliseconds. */
 const REFRESH_MS = 100;

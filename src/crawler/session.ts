@@ -9,7 +9,7 @@ import { StatsCollector } from '../stats.ts';
 import { openStore } from '../store/open.ts';
 import { ContentSeen } from '../visit/content-seen.ts';
 import { UnreachableHosts } from '../visit/unreachable-hosts.ts';
-import type { Settings } from './options.ts';
+import type { Settings } from './settings.ts';
 
 const SEEDS = 'crawl:seeds';
 const MOVED = 'crawl:moved-seeds';

@@ -26,7 +26,7 @@ export interface VisitContext {
   readonly fetcher: Fetcher;
   /** Absent where robots rules are not asked for. */
   readonly robots: RobotsCache | undefined;
-  /** Addresses of a host, the guard's verdict included; absent where addresses don't matter to politeness. */
+  /** Addresses of a host; absent where addresses don't matter to politeness. */
   readonly resolve: ((hostname: string) => Promise<readonly { readonly address: string }[]>) | undefined;
   readonly admission: Admission;
   readonly extractor: LinkExtractor;
