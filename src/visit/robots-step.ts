@@ -65,15 +65,38 @@ async function fetchRules(context: VisitContext, lease: Lease, origin: string): 
     context.robots?.abandon(origin);
     return busy;
   }
-  const { ending, failure, quick } = await requestRules(context, lease, origin, next.url, next.headers);
-  if (failure === undefined) return ending;
+  const { ending, failure, quick, hopeless } = await requestRules(context, lease, origin, next.url, next.headers);
+  if (failure === undefined)
+    return hopeless === true && (await isAlone(context)) ? refusedAfter(context, lease, ending) : ending;
   const tries = quick === true ? context.unreachable.tryAgain(origin) : Number.POSITIVE_INFINITY;
   if (tries < context.retries) {
     // A connection that failed once is tried again soon; only then does the ladder of minutes begin.
     context.robots?.retrySoon(origin);
     return { outcome: { ...ending.outcome, dueAt: context.clock.now() + QUICK_RETRY_MS * 2 ** tries } };
   }
-  return { ...ending, announce: () => context.events.emit('error', failure, next.url) };
+  const tell = (): void => void context.events.emit('error', failure, next.url);
+  return (await isAlone(context)) ? refusedAfter(context, lease, ending, tell) : { ...ending, announce: tell };
+}
+
+/** Whether this lease is all there is left to do, so that nothing would be gained by waiting for better days. */
+async function isAlone({ frontier }: VisitContext): Promise<boolean> {
+  const { queued, leased } = await frontier.stats();
+  return queued === 0 && leased <= 1;
+}
+
+/** Refuses the URL in the same commit that tells what was asked of the host for its sake. */
+function refusedAfter(context: VisitContext, lease: Lease, { outcome }: Ending, tell?: () => void): Ending {
+  const refusal = refuse(context, lease, 'robots-unreachable');
+  return {
+    outcome: {
+      ...refusal.outcome,
+      ...(outcome.observation === undefined ? {} : { observation: outcome.observation }),
+    },
+    announce: () => {
+      tell?.();
+      refusal.announce?.();
+    },
+  };
 }
 
 interface RulesRequest {
@@ -81,6 +104,8 @@ interface RulesRequest {
   readonly failure?: CrawlError;
   /** Whether the failure is of a kind that often passes at once. */
   readonly quick?: boolean;
+  /** Whether the answer said that the rules can't be had, and not when. */
+  readonly hopeless?: boolean;
 }
 
 async function requestRules(
@@ -125,7 +150,8 @@ async function requestRules(
     if ('done' in step) {
       const sitemaps = step.outcome === 'unreachable' ? [] : context.hooks.sitemapsOf(origin, step.sitemaps);
       const links = sitemaps.map((sitemap) => ({ url: sitemap.url, source: 'sitemap', rel: [], nofollow: false }));
-      return { ending: { outcome: { ...ending.outcome, outlinks: sitemaps }, links } };
+      const hopeless = step.outcome === 'unreachable' && retryAfterMs === undefined;
+      return { ending: { outcome: { ...ending.outcome, outlinks: sitemaps }, links }, hopeless };
     }
     const hop = { url: step.next, kind: 'robots' as const, origin, depth: lease.request.depth };
     return { ending: { outcome: { ...ending.outcome, outlinks: [hop] } } };
