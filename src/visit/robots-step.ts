@@ -3,14 +3,13 @@ import { parseContentType, parseRetryAfter } from '../headers.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
 import { politenessHost } from '../request.ts';
+import { ROBOTS_MAX_BYTES } from '../robots-txt.ts';
 import type { SkipReason } from '../types.ts';
 import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
 import { deferred, type Ending, skippedUnasked } from './ending.ts';
 import { failed } from './failure.ts';
 
-/** RFC 9309 section 2.5: at least 500 KiB are read. */
-const MAX_ROBOTS_BYTES = 512_000;
 /** How soon a URL is tried again whose rules are on their way through another host's queue. */
 const PENDING_POLL_MS = 500;
 /** First wait before robots.txt is asked for again after a failed connection; it doubles. */
@@ -122,7 +121,7 @@ async function requestRules(
   stats.requested(host, startedAt);
   try {
     const answer = await fetcher.getOnce(url, {
-      maxBytes: MAX_ROBOTS_BYTES,
+      maxBytes: ROBOTS_MAX_BYTES,
       userAgent,
       headers,
       signal: context.signal,
