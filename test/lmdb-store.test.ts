@@ -214,6 +214,30 @@ describe('after a crash', () => {
     expect(await again.lease(T0, 1, 60_000, rules)).toHaveLength(1);
     await again.close();
   });
+
+  test('a question that moves a waiting host, and nothing else before the next commit, leaves no trace of where it was', async () => {
+    const directory = newDirectory();
+    const rules = { ...RULES, startGapMs: 100 };
+    const options = { commitEveryMs: 60_000, checkpointEveryMs: 3_600_000 };
+    const store = await LmdbStore.open(directory, options);
+    await store.offer([request('https://a.test/'), request('https://slow.test/'), request('https://c.test/')], T0);
+    await store.setHost('slow.test', { delayMs: 500 });
+    await store.lease(T0, 1, 60_000, rules);
+    await store.close();
+    const again = await LmdbStore.open(directory, options);
+    const came: string[] = [];
+    for (let now = T0 + 1_000; now <= T0 + 2_000; now += 50) {
+      for (const lease of await again.lease(now, 1, 60_000, rules)) {
+        came.push(`${lease.request.host} +${now - T0 - 1_000}`);
+        await again.settle(lease, { outcome: 'done' }, now);
+      }
+      await again.flush();
+      await again.nextDueAt(now, rules);
+      await again.flush();
+    }
+    expect(came).toEqual(['c.test +100', 'a.test +150', 'slow.test +500']);
+    await again.close();
+  });
 });
 
 describe('growing', () => {

@@ -92,7 +92,8 @@ class Walk {
     if (draw < 82) return this.#renew();
     if (draw < 85) return this.#setHost();
     if (draw < 88) return this.#settleAgain();
-    if (draw < 92) return this.#look();
+    if (draw < 91) return this.#look();
+    if (draw < 93) return this.#flush();
     return this.#wait();
   }
 
@@ -219,6 +220,11 @@ class Walk {
     assert.deepEqual(await this.#store.stats(), this.#model.stats());
     for (const [host, state] of this.#model.states())
       assert.deepEqual(known((await this.#store.getHost(host)) ?? {}), state);
+  }
+
+  async #flush(): Promise<void> {
+    this.trail.push('flush');
+    await this.#store.flush();
   }
 
   async #nextDueAt(): Promise<number | undefined> {

@@ -59,6 +59,7 @@ export class Core {
   readonly #schedule: Schedule;
   readonly #floor: CrashFloor;
   readonly #leases: Leases;
+  readonly #environment: Environment;
   /** URLs and hosts touched since the last commit. */
   changes = 0;
 
@@ -66,6 +67,7 @@ export class Core {
     const [state, names, hosts, addresses, urls, queues, schedule, leases, meta] = TABLES.map((name) =>
       mustExist(environment.table(name), name),
     ) as [Table, Table, Table, Table, Table, Table, Table, Table, Table];
+    this.#environment = environment;
     this.state = new StoreState(state);
     this.#names = new Names(names, this.state);
     this.#hosts = new HostTable(hosts, addresses, this.#names, this.state);
@@ -75,6 +77,14 @@ export class Core {
     this.#floor = new CrashFloor(this.state, this.#hosts, this.#schedule);
     this.#leases = new Leases(leases);
     this.meta = new Meta(meta);
+  }
+
+  /**
+   * Whether there is something to commit. Questions write too: they move hosts that must wait after a crash. A
+   * transaction that were given up with such a move in it would leave the host in memory elsewhere than on disk.
+   */
+  get hasChanged(): boolean {
+    return this.changes > 0 || this.#environment.hasWritten || this.#hosts.hasChanged;
   }
 
   /** Forgets what is in memory and reads anew. */

@@ -1,5 +1,5 @@
 import type * as Lmdb from 'lmdb';
-import { Table } from './table.ts';
+import { Table, type Writes } from './table.ts';
 
 /** A snapshot that is kept from being overwritten. */
 export interface Pin {
@@ -23,6 +23,7 @@ const MAP_BYTES = process.platform === 'win32' ? undefined : 2 ** 36;
  */
 export class Environment {
   readonly #root: Lmdb.RootDatabase<Buffer, Buffer>;
+  readonly #writes: Writes = { count: 0 };
   #open: OpenTransaction | undefined;
 
   private constructor(root: Lmdb.RootDatabase<Buffer, Buffer>) {
@@ -57,16 +58,22 @@ export class Environment {
   /** The table of this name; `undefined` where there is none and it can't be made. */
   table(name: string): Table | undefined {
     const database = this.#root.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' });
-    return (database as typeof database | undefined) === undefined ? undefined : new Table(database);
+    return (database as typeof database | undefined) === undefined ? undefined : new Table(database, this.#writes);
   }
 
   get isWriting(): boolean {
     return this.#open !== undefined;
   }
 
+  /** Whether anything was written since the transaction was opened. */
+  get hasWritten(): boolean {
+    return this.#writes.count > 0;
+  }
+
   /** Opens the transaction if there is none. */
   begin(): void {
     if (this.#open !== undefined) return;
+    this.#writes.count = 0;
     // `transactionSync` ends the transaction when what its callback gave is settled, and that is settled from outside:
     // by calling `commit` or `abort`, at once and not in a later tick.
     this.#root.transactionSync(

@@ -34,7 +34,7 @@ export function storeFailure(thrown: unknown, directory: string): CrawlError {
   if (isCrawlError(thrown)) return thrown;
   const code = codeOf(thrown, directory);
   const advice = ADVICE[code] ?? 'Open the store again; the crawl goes on from the last commit.';
-  return new CrawlError(code, `The store in ${directory} failed: ${describeThrown(thrown)}. ${advice}`, {
+  return new CrawlError(code, `The store in ${directory} failed: ${describeThrown(thrown).replace(/\.$/, '')}. ${advice}`, {
     cause: thrown,
   });
 }

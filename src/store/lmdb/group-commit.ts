@@ -43,7 +43,7 @@ export class GroupCommit {
   /** After a call has written. */
   written(): void {
     const { core, commitEveryMs } = this.#parts;
-    if (core.changes === 0) return;
+    if (!core.hasChanged) return;
     if (this.#timer === undefined) {
       this.#timer = setTimeout(() => this.commit(), commitEveryMs);
       this.#commitAt = performance.now() + commitEveryMs;
@@ -67,7 +67,7 @@ export class GroupCommit {
     const waiters = this.#waiters.splice(0);
     try {
       // Without a transaction there is nothing to commit, or the store has failed and must not be written.
-      if (core.changes === 0 || !environment.isWriting) environment.abort();
+      if (!core.hasChanged || !environment.isWriting) environment.abort();
       else {
         core.save();
         environment.commit();

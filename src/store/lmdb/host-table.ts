@@ -74,6 +74,11 @@ export class HostTable {
     return address;
   }
 
+  /** Whether something in memory is not on disk. */
+  get hasChanged(): boolean {
+    return this.#changedHosts.size > 0 || this.#changedAddresses.size > 0;
+  }
+
   changed(host: Host): void {
     this.#changedHosts.add(host);
   }

@@ -1,11 +1,18 @@
 import type { Database } from 'lmdb';
 
+/** What the open transaction has written, over all tables. */
+export interface Writes {
+  count: number;
+}
+
 /** A named map of bytes to bytes, ordered by key. Writing needs an open transaction. */
 export class Table {
   readonly #database: Database<Buffer, Buffer>;
+  readonly #writes: Writes;
 
-  constructor(database: Database<Buffer, Buffer>) {
+  constructor(database: Database<Buffer, Buffer>, writes: Writes) {
     this.#database = database;
+    this.#writes = writes;
   }
 
   /** The value, in memory that the next call on any table uses again. */
@@ -22,16 +29,19 @@ export class Table {
 
   /** Key and value may be used again once this has returned. */
   put(key: Buffer, value: Buffer): void {
+    this.#writes.count++;
     this.#database.putSync(key, value);
   }
 
   /** Puts where there is no value yet. @returns whether there was none. */
   add(key: Buffer, value: Buffer): boolean {
+    this.#writes.count++;
     // It gives whether it has put, whatever its type says.
     return (this.#database.putSync(key, value, ADD) as unknown) === true;
   }
 
   remove(key: Buffer): void {
+    this.#writes.count++;
     this.#database.removeSync(key);
   }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Lease, OutcomeKind } from '../../ports.ts';
 import { type CaseOn, hostsOf, pathOf, request, Subject, sameRequest, T0, TTL } from '../fixture.ts';
+import { Random } from '../random.ts';
 import { range } from './offers.ts';
 
 /** A store that can be let go of and opened again: by `close`, or as a process does that is killed. */
@@ -111,7 +113,58 @@ export const durability: readonly CaseOn<Reopened>[] = [
       assert.equal((await s.store.record(request('/2').key))?.state, 'queued');
     },
   ],
+  [
+    'every URL comes to its end once, whatever is asked and written between many crashes',
+    async ({ subject, again }) => {
+      for (const seed of range(3)) subject = await endless(subject, again, new Random(seed));
+    },
+  ],
 ];
+
+/** Works a store at random, with slow and quick hosts, through many crashes; then works off what is left. */
+async function endless(subject: Subject, again: () => Promise<Subject>, random: Random): Promise<Subject> {
+  const rules = { startGapMs: 100 };
+  const name = random.below(1e9);
+  const ended = new Set<string>();
+  let s = subject;
+  let offered = 0;
+  let now = T0;
+  const end = async (lease: Lease): Promise<void> => {
+    assert.ok(!ended.has(lease.url), `${lease.url} came again after its end`);
+    const outcome = random.pick<OutcomeKind>(['done', 'done', 'failed', 'retry', 'deferred']);
+    const delayMs = random.pick([0, 0, 300, 2_000]);
+    const host = { nextAt: now + Math.max(100, delayMs), delayMs };
+    const { accepted } = await s.settle(lease, { outcome, host }, now);
+    assert.ok(accepted, `the lease of ${lease.url} was refused`);
+    if (outcome === 'done' || outcome === 'failed') ended.add(lease.url);
+  };
+  for (const _ of range(12)) {
+    const out: Lease[] = [];
+    for (const _ of range(40)) {
+      const verb = random.below(6);
+      if (verb === 0) offered += await s.offer(`https://${name}-${random.below(12)}.test/${offered}`);
+      else if (verb === 1) out.push(...(await s.lease(now, random.below(4), rules)));
+      else if (verb === 2 && out.length > 0) await end(out.splice(random.below(out.length), 1)[0]!);
+      else if (verb === 3) await s.store.flush();
+      else if (verb === 4) now = Math.max(now, (await s.nextDueAt(now, rules)) ?? now);
+      else now += random.below(400);
+    }
+    await s.store.flush();
+    s = await again();
+    // Leases of a dead process run out, where they don't come back at once.
+    now += random.pick([0, 50, TTL]);
+  }
+  for (let idle = 0; ended.size < offered; ) {
+    const leases = await s.lease(now, 5, rules);
+    idle = leases.length === 0 ? idle + 1 : 0;
+    assert.ok(idle < 5, `${offered - ended.size} URLs are lost`);
+    for (const lease of leases) await end(lease);
+    if (leases.length === 0) now = Math.max(now + 1, (await s.nextDueAt(now, rules)) ?? now + TTL);
+  }
+  const { queued, leased } = await s.store.stats();
+  assert.deepEqual({ queued, leased }, { queued: 0, leased: 0 });
+  return s;
+}
 
 /** Two workers on one store. */
 export const sharing: readonly CaseOn<{ readonly one: Subject; readonly other: Subject }>[] = [
