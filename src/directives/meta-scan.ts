@@ -22,19 +22,25 @@ const FOREIGN: ReadonlySet<string> = new Set(['svg', 'math']);
  * in comments, scripts, styles, titles, text areas and templates. One pass over the text; never throws.
  */
 export function scanMetas(html: string): NamedMeta[] {
-  const scan = new MetaScan(html);
+  const scan = new MetaScan();
   // Loaded at first use: most programs ask for the directives of a page they have scanned for links already.
   const { Tokenizer } = createRequire(import.meta.url)('htmlparser2') as typeof import('htmlparser2');
-  const tokenizer = new Tokenizer({ decodeEntities: true }, scan);
-  tokenizer.write(html);
-  tokenizer.end();
+  for (let rest = html; rest !== ''; rest = rest.slice(scan.resumeAt)) {
+    const tokenizer = new Tokenizer({ decodeEntities: true }, scan);
+    scan.begin(rest, () => tokenizer.pause());
+    tokenizer.write(rest);
+    tokenizer.end();
+  }
   return scan.metas;
 }
 
 /** Takes the tokenizer's events; what it does not care for is empty. */
 class MetaScan implements TokenizerCallbacks {
   readonly metas: NamedMeta[] = [];
-  readonly #html: string;
+  /** Where the text has to be read from anew. */
+  resumeAt = 0;
+  #html = '';
+  #pause: () => void = () => {};
   /** Templates around the current place. */
   #templates = 0;
   /** SVG and MathML elements around it. */
@@ -45,8 +51,11 @@ class MetaScan implements TokenizerCallbacks {
   #name: string | undefined;
   #content: string | undefined;
 
-  constructor(html: string) {
+  /** @param pause - Ends the reading of this text. */
+  begin(html: string, pause: () => void): void {
     this.#html = html;
+    this.#pause = pause;
+    this.resumeAt = html.length;
   }
 
   onopentagname(start: number, end: number): void {
@@ -60,6 +69,15 @@ class MetaScan implements TokenizerCallbacks {
   }
 
   onclosetag(start: number, end: number): void {
+    // The tokenizer takes the first `>` for the end of an end tag, also one in the value of an attribute.
+    const close = this.#html.indexOf('>', end);
+    if (close > end + 1) {
+      const tagEnd = endOfTag(this.#html, end);
+      if (tagEnd !== close + 1) {
+        this.resumeAt = tagEnd;
+        this.#pause();
+      }
+    }
     if (end - start > 8) return;
     const tag = this.#html.slice(start, end).toLowerCase();
     if (tag === 'template') this.#templates = Math.max(0, this.#templates - 1);
@@ -107,4 +125,34 @@ class MetaScan implements TokenizerCallbacks {
   onprocessinginstruction(): void {}
   ontext(): void {}
   ontextentity(): void {}
+}
+
+/** Where a tag ends that has its attributes from `at` on (HTML Standard, 13.2.5.32 to 39); the text's end where it does not. */
+function endOfTag(html: string, at: number): number {
+  for (let i = at; i < html.length; ) {
+    i = skip(NO_NAME, html, i);
+    if (html[i] === '>') return i + 1;
+    // The first character belongs to the name whatever it is, even `=`.
+    i = skip(SPACE, html, skip(NAME, html, i + 1));
+    if (html[i] !== '=') continue;
+    i = skip(SPACE, html, i + 1);
+    const quote = html[i];
+    if (quote === '"' || quote === "'") {
+      const end = html.indexOf(quote, i + 1);
+      if (end < 0) return html.length;
+      i = end + 1;
+    } else i = skip(UNQUOTED, html, i);
+  }
+  return html.length;
+}
+
+const NO_NAME = /[\t\n\f\r /]*/y;
+const NAME = /[^\t\n\f\r />=]*/y;
+const SPACE = /[\t\n\f\r ]*/y;
+const UNQUOTED = /[^\t\n\f\r >]*/y;
+
+function skip(what: RegExp, html: string, at: number): number {
+  what.lastIndex = at;
+  what.test(html);
+  return Math.max(at, what.lastIndex);
 }
