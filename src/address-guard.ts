@@ -1,64 +1,15 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { addressRange, oneSpelling } from './address-guard/ranges.ts';
 import { CrawlError } from './errors.ts';
+
+export { addressRange } from './address-guard/ranges.ts';
 
 /**
  * What may be connected to. `'public'`: addresses of the open internet. `'seeds'`: those, and whatever the hosts named
  * as seeds resolve to. `'any'`: everything. A function answers for each address; one that throws denies.
  */
 export type NetworkPolicy = 'public' | 'seeds' | 'any' | ((address: string, host: string) => boolean);
-
-/** IPv4 ranges that are no part of the open internet (IANA special-purpose registry, and one host agent). */
-const IPV4_RANGES = ranges4([
-  ['0.0.0.0/8', 'this-network'],
-  ['10.0.0.0/8', 'private'],
-  ['100.64.0.0/10', 'carrier-grade-nat'],
-  ['127.0.0.0/8', 'loopback'],
-  ['168.63.129.16/32', 'cloud-host-agent'],
-  ['169.254.0.0/16', 'link-local'],
-  ['172.16.0.0/12', 'private'],
-  ['192.0.0.0/24', 'protocol-assignments'],
-  ['192.0.2.0/24', 'documentation'],
-  ['192.31.196.0/24', 'as112'],
-  ['192.52.193.0/24', 'amt'],
-  ['192.88.99.0/24', '6to4-relay'],
-  ['192.168.0.0/16', 'private'],
-  ['192.175.48.0/24', 'as112'],
-  ['198.18.0.0/15', 'benchmarking'],
-  ['198.51.100.0/24', 'documentation'],
-  ['203.0.113.0/24', 'documentation'],
-  ['224.0.0.0/4', 'multicast'],
-  ['255.255.255.255/32', 'broadcast'],
-  ['240.0.0.0/4', 'reserved'],
-]);
-
-/** IPv6 ranges, the narrower before the wider; what none of them names is public only within 2000::/3. */
-const IPV6_RANGES = ranges6([
-  ['::/128', 'unspecified'],
-  ['::1/128', 'loopback'],
-  ['::/96', 'ipv4-compatible'],
-  ['64:ff9b::/96', 'nat64'],
-  ['64:ff9b:1::/48', 'nat64-local'],
-  ['100::/64', 'discard'],
-  ['100:0:0:1::/64', 'dummy'],
-  ['2001::/32', 'teredo'],
-  ['2001:2::/48', 'benchmarking'],
-  ['2001:10::/28', 'orchid'],
-  ['2001:20::/28', 'orchid'],
-  ['2001::/23', 'protocol-assignments'],
-  ['2001:db8::/32', 'documentation'],
-  ['2002::/16', '6to4'],
-  ['2620:4f:8000::/48', 'as112'],
-  ['3fff::/20', 'documentation'],
-  ['5f00::/16', 'segment-routing'],
-  ['fc00::/7', 'unique-local'],
-  ['fe80::/10', 'link-local'],
-  ['fec0::/10', 'site-local'],
-  ['ff00::/8', 'multicast'],
-]);
-
-const MAPPED_IPV4 = range6('::ffff:0:0/96', 'ipv4-mapped');
-const GLOBAL_UNICAST = range6('2000::/3', 'global');
 
 /** Ports a browser refuses because other protocols live there. @see https://fetch.spec.whatwg.org/#port-blocking */
 export const BAD_PORTS: ReadonlySet<number> = new Set([
@@ -70,24 +21,6 @@ export const BAD_PORTS: ReadonlySet<number> = new Set([
 
 /** Names that resolve inside a network by their suffix, whatever the addresses say. */
 const LOCAL_SUFFIXES = ['localhost', 'local', 'internal', 'home.arpa'];
-
-/**
- * The special range an IP address falls in, such as `loopback`, `private` or `nat64`; `undefined` for a public address.
- *
- * IPv4-mapped addresses are read as the IPv4 address inside them. Other forms that carry an IPv4 address (NAT64, 6to4,
- * IPv4-compatible) are special as a whole, since where they lead is decided elsewhere. A zone (`%eth0`) is left out of
- * account. What is no IP address is `not-an-address`. Never throws.
- * @see https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry
- */
-export function addressRange(address: string): string | undefined {
-  const bare = withoutZone(address);
-  if (isIPv4(bare)) return named4(toInteger(bare));
-  if (!isIPv6(bare)) return 'not-an-address';
-  const groups = toGroups(bare);
-  if (within6(groups, MAPPED_IPV4)) return named4(((groups[6] ?? 0) * 0x10000 + (groups[7] ?? 0)) >>> 0);
-  for (const range of IPV6_RANGES) if (within6(groups, range)) return range.name;
-  return within6(groups, GLOBAL_UNICAST) ? undefined : 'reserved';
-}
 
 /**
  * Whether a URL may be asked for at all, wherever its host is.
@@ -157,7 +90,7 @@ export class AddressGuard {
       return;
     }
     if (network === 'seeds' && this.isNamed(hostname)) return;
-    const range = addressRange(address) ?? (isOwn(address) ? 'own-address' : undefined);
+    const range = specialRange(address);
     if (range !== undefined) throw refused(hostname, address, range);
   }
 
@@ -193,18 +126,27 @@ export class AddressGuard {
 }
 
 const OWN_ADDRESSES_TTL_MS = 60_000;
+const MOST_RANGES = 10_000;
 let ownAddresses: ReadonlySet<string> = new Set();
 let ownAddressesReadAt = Number.NEGATIVE_INFINITY;
+/** By address as it was given: kept-alive connections ask with every request. */
+const ranges = new Map<string, string | undefined>();
 
-/** Whether an interface of this machine has the address: services that trust their own machine listen there. */
-function isOwn(address: string): boolean {
+/** {@link addressRange}, or `own-address` for one of this machine: services that trust their own machine listen there. */
+function specialRange(address: string): string | undefined {
   const now = performance.now();
   if (now - ownAddressesReadAt > OWN_ADDRESSES_TTL_MS) {
     ownAddressesReadAt = now;
     const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-    ownAddresses = new Set(entries.map((entry) => withoutZone(entry.address)));
+    ownAddresses = new Set(entries.map((entry) => oneSpelling(entry.address)));
+    ranges.clear();
   }
-  return ownAddresses.has(withoutZone(address));
+  const known = ranges.get(address);
+  if (known !== undefined || ranges.has(address)) return known;
+  const range = addressRange(address) ?? (ownAddresses.has(oneSpelling(address)) ? 'own-address' : undefined);
+  if (ranges.size >= MOST_RANGES) ranges.clear();
+  ranges.set(address, range);
+  return range;
 }
 
 function refused(hostname: string, address: string, range: string, cause?: unknown): CrawlError {
@@ -223,78 +165,13 @@ function localName(host: string): string | undefined {
   return host.includes('.') ? undefined : 'single-label-name';
 }
 
-/** Lower case, without brackets, zone and the dot that ends a fully qualified name. */
+/**
+ * Lower case, without brackets and without the dot that ends a fully qualified name; nor more of them, which a resolver may
+ * take for one.
+ */
 function bareHost(hostname: string): string {
   let host = hostname.toLowerCase();
   if (host.startsWith('[') && host.endsWith(']')) return host.slice(1, -1);
-  if (host.endsWith('.')) host = host.slice(0, -1);
+  while (host.endsWith('.')) host = host.slice(0, -1);
   return host;
-}
-
-function withoutZone(address: string): string {
-  const zone = address.indexOf('%');
-  return zone === -1 ? address : address.slice(0, zone);
-}
-
-interface Range4 {
-  readonly base: number;
-  readonly size: number;
-  readonly name: string;
-}
-
-interface Range6 {
-  readonly base: readonly number[];
-  readonly bits: number;
-  readonly name: string;
-}
-
-function ranges4(rows: readonly (readonly [cidr: string, name: string])[]): readonly Range4[] {
-  return rows.map(([cidr, name]) => {
-    const [base = '', bits = ''] = cidr.split('/');
-    return { base: toInteger(base), size: 2 ** (32 - Number(bits)), name };
-  });
-}
-
-function ranges6(rows: readonly (readonly [cidr: string, name: string])[]): readonly Range6[] {
-  return rows.map(([cidr, name]) => range6(cidr, name));
-}
-
-function range6(cidr: string, name: string): Range6 {
-  const [base = '', bits = ''] = cidr.split('/');
-  return { base: toGroups(base), bits: Number(bits), name };
-}
-
-function named4(address: number): string | undefined {
-  return IPV4_RANGES.find((range) => address >= range.base && address < range.base + range.size)?.name;
-}
-
-function within6(groups: readonly number[], range: Range6): boolean {
-  for (let index = 0, bits = range.bits; bits > 0; index++, bits -= 16) {
-    const shift = Math.max(0, 16 - bits);
-    if ((groups[index] ?? 0) >> shift !== (range.base[index] ?? 0) >> shift) return false;
-  }
-  return true;
-}
-
-/** A dotted quad as an unsigned integer. */
-function toInteger(address: string): number {
-  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-}
-
-/** The eight groups of an IPv6 address that is known to be one. */
-function toGroups(address: string): number[] {
-  const [head = '', tail] = address.split('::');
-  const before = groupsOf(head);
-  if (tail === undefined) return before;
-  const after = groupsOf(tail);
-  return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
-}
-
-function groupsOf(part: string): number[] {
-  if (part === '') return [];
-  return part.split(':').flatMap((group) => {
-    if (!group.includes('.')) return [Number.parseInt(group, 16)];
-    const inner = toInteger(group);
-    return [Math.floor(inner / 0x10000), inner % 0x10000];
-  });
 }

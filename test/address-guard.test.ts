@@ -1,5 +1,7 @@
+import { syncBuiltinESMExports } from 'node:module';
+import os from 'node:os';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { AddressGuard, addressRange, BAD_PORTS, checkUrl } from '../src/address-guard.ts';
 import { isCrawlError } from '../src/errors.ts';
 
@@ -64,6 +66,10 @@ const SPECIAL: readonly (readonly [address: string, range: string])[] = [
   ['2002:7f00:1::', '6to4'],
   ['2002:808:808::1', '6to4'],
   ['2620:4f:8000::1', 'as112'],
+  ['2606:4700::5efe:7f00:1', 'isatap'],
+  ['2606:4700::200:5efe:10.0.0.1', 'isatap'],
+  ['fe80::5efe:7f00:1', 'link-local'],
+  ['::ffff:0:127.0.0.1', 'reserved'],
   ['5f00::1', 'segment-routing'],
   ['fc00::1', 'unique-local'],
   ['fd00:ec2::254', 'unique-local'],
@@ -159,6 +165,34 @@ describe('AddressGuard', () => {
     expect(codeOf(() => guard.check('10.1.2.3', 'sub.intern.example.test'))).toBe('CRAWL_ADDRESS_REFUSED');
   });
 
+  test('an address of this machine is refused in whatever spelling, though it may be a public one', () => {
+    const own = vi.spyOn(os, 'networkInterfaces').mockReturnValue({
+      eth0: [
+        { address: '9.8.7.6', family: 'IPv4', netmask: '', mac: '', internal: false, cidr: null },
+        { address: '2606:4700::abcd', family: 'IPv6', netmask: '', mac: '', internal: false, cidr: null, scopeid: 0 },
+      ],
+    });
+    syncBuiltinESMExports();
+    const later = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 61_000);
+    try {
+      const guard = new AddressGuard('public');
+      for (const spelling of [
+        '9.8.7.6',
+        '::ffff:9.8.7.6',
+        '::FFFF:0908:0706',
+        '2606:4700::abcd',
+        '2606:4700:0:0::ABCD',
+      ]) {
+        expect(() => guard.check(spelling, 'a.example.test'), spelling).toThrow(/own-address/);
+      }
+      expect(codeOf(() => guard.check('9.8.7.5', 'a.example.test'))).toBeUndefined();
+    } finally {
+      own.mockRestore();
+      syncBuiltinESMExports();
+      later.mockRestore();
+    }
+  });
+
   test("'any' lets everything pass", () => {
     const guard = new AddressGuard('any');
     expect(codeOf(() => guard.check('169.254.169.254', 'metadata'))).toBeUndefined();
@@ -190,7 +224,10 @@ describe('AddressGuard', () => {
   test.each([
     'localhost',
     'LOCALHOST.',
+    'localhost..',
     'a.localhost',
+    'metadata.google.internal..',
+    '.',
     'printer.local',
     'db.internal',
     'metadata.google.internal',
