@@ -26,6 +26,8 @@ export interface Site extends AsyncDisposable {
   readonly maxInFlight: number;
   readonly openSockets: number;
   url(path: string, host?: string): string;
+  /** Ends all connections, as a server that restarts does. */
+  dropSockets(): void;
   close(): Promise<void>;
 }
 
@@ -115,6 +117,9 @@ async function listen(server: net.Server, address: string) {
     port,
     sockets,
     origin: `http://${address}:${port}`,
+    dropSockets: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     url: (path: string, host: string = address) => `http://${host}:${port}${path}`,
     close,
     [Symbol.asyncDispose]: close,
