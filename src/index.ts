@@ -1,5 +1,5 @@
 export { AddressGuard, addressRange, BAD_PORTS, type NetworkPolicy } from './address-guard.ts';
-export { Crawler, type RunOptions } from './crawler/index.ts';
+export { type AddOptions, Crawler, type RunOptions } from './crawler/index.ts';
 export {
   type Accept,
   acceptPages,

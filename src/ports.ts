@@ -126,7 +126,7 @@ export interface Settlement {
 export interface SettleResult {
   /** `false` where the fencing number was stale: nothing was changed. */
   readonly accepted: boolean;
-  /** Out-links that were new. */
+  /** Out-links that were new, or are to be visited again. */
   readonly offered: number;
 }
 
@@ -135,11 +135,11 @@ export interface StoreStats {
   /** Requests waiting, deferred and delayed ones and robots files among them. */
   readonly queued: number;
   readonly leased: number;
-  /** URLs ever offered, each once; robots files are none. Robots files apart, queued + leased + final outcomes. */
+  /** URLs ever offered, each once; robots files are none. Robots files and revisits apart, queued + leased + final outcomes. */
   readonly seen: number;
   /** Hosts that have a state: those of all requests and of `setHost`. */
   readonly hosts: number;
-  /** Final outcomes so far; robots files are not counted. */
+  /** Final outcomes so far, one for each visit; robots files are not counted. */
   readonly done: number;
   readonly failed: number;
   readonly skipped: number;
@@ -161,10 +161,12 @@ export interface CrawlStore {
   /** Whether it outlives the process; a crawl on such a store is resumed by opening it again. @defaultValue `false` */
   readonly durable?: boolean;
   /**
-   * Queues the requests never seen before, in order, each behind those of its host and level.
+   * Queues the requests never seen before, in order, each behind those of its host and level. One with `revisit` is
+   * queued also where its URL was seen and has come to its end: as if it had been leased before, since its end. While
+   * the URL waits or is leased it is known like any other.
    * Requests of a kind other than `page` and `sitemap` are queued always, at the head of their host and behind those of
    * their own kind; they are neither seen nor counted as new, nor is a record kept of them.
-   * @returns how many were new.
+   * @returns how many were new or are to be visited again.
    */
   offer(batch: readonly CrawlRequest[], now: number, onKnown?: OnKnown): Promise<number>;
   /**

@@ -40,6 +40,7 @@ export function requestFor(url: string, init: Omit<RequestInit, 'url'>, options?
     redirects: init.redirects,
     attempts: init.attempts ?? 0,
     origin: init.origin,
+    revisit: init.revisit,
   };
 }
 

@@ -41,6 +41,13 @@ function looksLikeHost(text: string): boolean {
   return /^[\p{L}\p{N}[]/u.test(text) && !/^[a-z][a-z0-9+.-]*:/i.test(text);
 }
 
+/** Seeds that were given together. */
+export interface SeedBatch {
+  readonly urls: readonly URL[];
+  /** Whether those visited before are visited again. */
+  readonly revisit: boolean;
+}
+
 /** Seeds let in, and those refused with the reason. */
 export interface AdmittedSeeds {
   readonly requests: CrawlRequest[];
@@ -48,10 +55,11 @@ export interface AdmittedSeeds {
 }
 
 /** Passes seeds (or URLs added later) through scope and filter. Never throws. */
-export function admitSeeds(urls: readonly URL[], admission: Admission, source: 'seed' | 'added'): AdmittedSeeds {
+export function admitSeeds(batch: SeedBatch, admission: Admission, source: 'seed' | 'added'): AdmittedSeeds {
   const context = { depth: 0, source };
-  const texts = urls.map((url) => url.href);
-  return sort(texts, (url) => admission.admit({ url, ...context }, context));
+  const revisit = batch.revisit || undefined;
+  const texts = batch.urls.map((url) => url.href);
+  return sort(texts, (url) => admission.admit({ url, revisit, ...context }, context));
 }
 
 /** Where sitemaps are looked for when robots.txt names none (sitemaps.org). */

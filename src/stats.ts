@@ -34,9 +34,10 @@ export interface StatsContext {
   readonly hosts?: number | undefined;
 }
 
+// States that were written before know fewer: what is new comes last.
 // biome-ignore format: one list
 const TOTALS = [
-  'pages', 'requests', 'offered', 'redirects', 'retries', 'duplicates', 'errors', 'skipped', 'bytes',
+  'pages', 'requests', 'offered', 'redirects', 'retries', 'duplicates', 'errors', 'skipped', 'bytes', 'unchanged',
 ] as const;
 
 type Totals = Record<(typeof TOTALS)[number], number>;
@@ -161,6 +162,11 @@ export class StatsCollector {
   /** A request that failed will be made again. */
   retried(): void {
     this.#totals.retries++;
+  }
+
+  /** A page visited again was still as it had been delivered. */
+  unchanged(): void {
+    this.#totals.unchanged++;
   }
 
   /** A delivered page had the body of an earlier one. */

@@ -38,6 +38,8 @@ export interface CrawlRequest {
   readonly attempts: number;
   /** For `kind: 'robots'`: the origin whose rules are being fetched; for `'sitemap'`: the one whose robots.txt names it. */
   readonly origin?: string | undefined;
+  /** Whether it is queued also where its URL was visited before; not while that still waits or is being worked on. */
+  readonly revisit?: boolean | undefined;
 }
 
 /** A link found by `LinkExtractor`. */
@@ -203,6 +205,8 @@ export interface CrawlStats {
   readonly redirects: number;
   readonly retries: number;
   readonly duplicates: number;
+  /** Pages visited again that have not changed (304). */
+  readonly unchanged: number;
   readonly errors: number;
   readonly skipped: number;
   /** Bytes of bodies after decompression. */
@@ -231,6 +235,15 @@ export interface HostStats {
   readonly smallestGapMs?: number;
 }
 
+/** The version of a page that was delivered, and that still holds. */
+export interface PageVersion {
+  readonly etag?: string | undefined;
+  /** As the server wrote it. */
+  readonly lastModified?: string | undefined;
+  /** When it was fetched. */
+  readonly fetchedAt: Date;
+}
+
 /** Event name to arguments, in the order of one URL's life. */
 export interface CrawlerEvents {
   start: [];
@@ -245,6 +258,8 @@ export interface CrawlerEvents {
   page: [page: Page];
   /** A delivered page whose body was seen before under `firstUrl`. */
   duplicate: [page: Page, firstUrl: string];
+  /** A page that was delivered before has not changed since: the server says so (304), and sends no body. */
+  unchanged: [url: string, version: PageVersion];
   /** Something failed; never kills the process, with or without a listener. */
   error: [error: CrawlError, url: string | undefined];
   host: [host: string, state: HostEvent];

@@ -28,6 +28,7 @@ export interface Arguments {
   readonly header?: Readonly<Record<string, string>>;
   readonly network?: 'public' | 'seeds' | 'any';
   readonly state?: string;
+  readonly revisit?: boolean;
   readonly output?: string;
   readonly save?: string;
   readonly log?: string;
@@ -137,6 +138,7 @@ function describe(output: Output): Command {
     .option('--no-robots', 'do not ask for robots rules (for sites of your own)')
     .optionsGroup('What to keep:')
     .option('--state <directory>', 'the crawl itself: run the same command again to go on, after whatever ended it')
+    .option('--revisit', 'visit the URLs given again, though they were visited; what has not changed is no page')
     .option(
       '-o, --output <file>',
       'one JSON object per page, to a file or to standard output (-); with --state added to the file',

@@ -76,7 +76,7 @@ async function crawl(
   const interrupt = interruptible(crawler, output, given.state);
   try {
     log?.monitor(crawler);
-    const stats = await crawler.run(urls);
+    const stats = await crawler.run(urls, { revisit: given.revisit });
     progress?.stop();
     await pages?.close();
     await log?.close();

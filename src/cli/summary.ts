@@ -32,6 +32,7 @@ function totals(stats: CrawlStats): string {
     ['Redirects', stats.redirects],
     ['Retries', stats.retries],
     ['Duplicates', stats.duplicates],
+    ...(stats.unchanged > 0 ? [['Unchanged', stats.unchanged]] : []),
     ['Still queued', stats.queued],
     ['Response time', `p50 ${ms(stats.latencyMs.p50)}, p95 ${ms(stats.latencyMs.p95)}, p99 ${ms(stats.latencyMs.p99)}`],
   );

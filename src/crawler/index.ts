@@ -1,7 +1,7 @@
 import { CrawlError, isCrawlError } from '../errors.ts';
 import { boolean, onlyKnown, show } from '../options.ts';
 import type { CrawlStore } from '../ports.ts';
-import { readSeeds, type SeedInput } from '../seeding.ts';
+import { readSeeds, type SeedBatch, type SeedInput } from '../seeding.ts';
 import { MemoryStore } from '../store/memory/index.ts';
 import type { CrawlRequest, CrawlStats, Explanation, Link, Page } from '../types.ts';
 import { SafeEmitter } from './emitter.ts';
@@ -15,7 +15,16 @@ import { readOptions, type Settings } from './settings.ts';
 export interface RunOptions {
   /** Aborting it stops the crawl at once, as `stop({ now: true })` does. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Whether seeds that were visited before are visited again. A page that has not changed since it was delivered is an
+   * `unchanged` event then, and no `page`. Of what it links to only that is queued which was never seen.
+   * @defaultValue `false`
+   */
+  readonly revisit?: boolean | undefined;
 }
+
+/** What `add` takes besides URLs. */
+export type AddOptions = Pick<RunOptions, 'revisit'>;
 
 /**
  * A polite crawl: wires the frontier, the fetcher, robots rules, link extraction and filters together, and tells what
@@ -34,7 +43,7 @@ export interface RunOptions {
 export class Crawler extends SafeEmitter {
   readonly #settings: Settings;
   #memory: CrawlStore | undefined;
-  #addedEarly: URL[] = [];
+  #addedEarly: SeedBatch[] = [];
   #run: Run | undefined;
   #last: CrawlStats | undefined;
 
@@ -55,7 +64,8 @@ export class Crawler extends SafeEmitter {
    * and what the store throws where it is lost. A page that fails is an `error` event, never a rejection.
    */
   async run(seeds?: Iterable<SeedInput> | SeedInput, options: RunOptions = {}): Promise<CrawlStats> {
-    return this.#crawl(readSeeds(seeds), undefined, readSignal('run', options));
+    const signal = readSignal('run', options);
+    return this.#crawl(readBatch(seeds, options), undefined, signal);
   }
 
   /**
@@ -68,10 +78,10 @@ export class Crawler extends SafeEmitter {
     options: RunOptions = {},
   ): AsyncGenerator<Page, void, undefined> {
     const channel = new PageChannel();
-    const urls = readSeeds(seeds);
     const signal = readSignal('pages', options);
+    const batch = readBatch(seeds, options);
     let failure: unknown;
-    const running = this.#crawl(urls, channel, signal)
+    const running = this.#crawl(batch, channel, signal)
       .catch((thrown: unknown) => {
         failure = thrown ?? new CrawlError('CRAWL_INTERNAL', 'The crawl failed without saying why');
       })
@@ -89,13 +99,14 @@ export class Crawler extends SafeEmitter {
 
   /**
    * Queues URLs: before a run as further seeds, during one as URLs that scope and filter still judge.
-   * @returns how many were new; 0 before a run, when nothing is queued yet.
+   * @returns how many were new or are visited again; 0 before a run, when nothing is queued yet.
    * @throws {@link CrawlError} `CRAWL_URL_INVALID`; nothing is queued then.
    */
-  async add(urls: Iterable<SeedInput> | SeedInput): Promise<number> {
-    const added = readSeeds(urls);
-    if (this.#run !== undefined) return this.#run.add(added);
-    this.#addedEarly.push(...added);
+  async add(urls: Iterable<SeedInput> | SeedInput, options: AddOptions = {}): Promise<number> {
+    onlyKnown('Crawler.add', options, ['revisit']);
+    const batch = readBatch(urls, options);
+    if (this.#run !== undefined) return this.#run.add(batch);
+    this.#addedEarly.push(batch);
     return 0;
   }
 
@@ -163,7 +174,11 @@ export class Crawler extends SafeEmitter {
     this.#run?.countError(error);
   }
 
-  async #crawl(seeds: URL[], channel: PageChannel | undefined, signal: AbortSignal | undefined): Promise<CrawlStats> {
+  async #crawl(
+    seeds: SeedBatch,
+    channel: PageChannel | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<CrawlStats> {
     if (this.#run !== undefined) {
       throw new CrawlError('CRAWL_ALREADY_RUNNING', 'This crawler is running: await its run(), or stop() it first.');
     }
@@ -171,7 +186,7 @@ export class Crawler extends SafeEmitter {
     this.#run = run;
     try {
       if (this.#settings.store === undefined) this.#memory ??= await MemoryStore.open();
-      const all = [...this.#addedEarly.splice(0), ...seeds];
+      const all = [...this.#addedEarly.splice(0), seeds];
       this.#last = await run.crawl(all, this.#memory, signal);
       return this.#last;
     } catch (thrown) {
@@ -200,9 +215,14 @@ export class Crawler extends SafeEmitter {
   }
 }
 
+/** @throws {@link CrawlError} `CRAWL_URL_INVALID` or `CRAWL_OPTION_INVALID`. */
+function readBatch(seeds: Iterable<SeedInput> | SeedInput | undefined, { revisit }: AddOptions): SeedBatch {
+  return { urls: readSeeds(seeds), revisit: boolean('revisit', revisit, false) };
+}
+
 /** @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`. */
 function readSignal(method: string, options: RunOptions): AbortSignal | undefined {
-  onlyKnown(`Crawler.${method}`, options, ['signal']);
+  onlyKnown(`Crawler.${method}`, options, ['signal', 'revisit']);
   const { signal } = options;
   if (signal === undefined || signal instanceof AbortSignal) return signal;
   throw new CrawlError('CRAWL_OPTION_INVALID', `Option "signal" takes an AbortSignal, not ${show(signal)}.`);

@@ -2,11 +2,19 @@ import { setMaxListeners } from 'node:events';
 import { CrawlError, describeThrown } from '../errors.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
 import type { CrawlStore } from '../ports.ts';
-import { type AdmittedSeeds, admitSeeds, admitSitemaps, sitemapLinks, usualSitemap } from '../seeding.ts';
+import {
+  type AdmittedSeeds,
+  admitSeeds,
+  admitSitemaps,
+  type SeedBatch,
+  sitemapLinks,
+  usualSitemap,
+} from '../seeding.ts';
 import type { CrawlRequest, CrawlStats, Page } from '../types.ts';
 import type { VisitContext } from '../visit/context.ts';
 import { prioritized } from '../visit/links-step.ts';
 import { refuse } from '../visit/refusal.ts';
+import { Versions } from '../visit/versions.ts';
 import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
 import { GuardedHooks, type UserHooks } from './hooks.ts';
@@ -54,7 +62,7 @@ export class Run {
 
   /** The whole run. */
   async crawl(
-    seeds: readonly URL[],
+    seeds: readonly SeedBatch[],
     memory: CrawlStore | undefined,
     signal: AbortSignal | undefined,
   ): Promise<CrawlStats> {
@@ -103,14 +111,14 @@ export class Run {
     await this.#finished.promise;
   }
 
-  async add(urls: readonly URL[]): Promise<number> {
+  async add(batch: SeedBatch): Promise<number> {
     const session = await this.#opened.promise;
-    const admitted = admitSeeds(urls, session.admission, 'added');
+    const admitted = admitSeeds(batch, session.admission, 'added');
     const work = (): Promise<number> => this.#offer(session, admitted);
     return this.#engine === undefined ? work() : this.#engine.adding(work);
   }
 
-  async #run(session: Session, seeds: readonly URL[]): Promise<CrawlStats> {
+  async #run(session: Session, seeds: readonly SeedBatch[]): Promise<CrawlStats> {
     const { clock, statsEveryMs, statsEveryPages } = this.#settings;
     // Each request in flight listens to the one signal that stops them all.
     setMaxListeners(0, this.#abort.signal);
@@ -201,7 +209,7 @@ export class Run {
       maxPagesPerHost,
       maxCrawlDelayMs,
       signal: this.#abort.signal,
-      isDurable: store.durable === true,
+      versions: new Versions(store, fetcher, this.#settings.keepsCookies),
       note: store.durable === true ? new Notes(frontier, (thrown) => this.#lose(thrown)).note : undefined,
       checkpoint: store.durable === true ? () => session.statsEntry(clock.now()) : undefined,
     };
@@ -212,15 +220,18 @@ export class Run {
     return this.#engine.delivering(() => hooks.deliver(page));
   }
 
-  async #seed(session: Session, seeds: readonly URL[]): Promise<void> {
-    await session.addSeeds(seeds);
+  async #seed(session: Session, seeds: readonly SeedBatch[]): Promise<void> {
+    await session.addSeeds(seeds.flatMap(({ urls }) => urls));
     // Who adds URLs meanwhile is judged by a scope that knows the seeds.
     this.#opened.resolve(session);
-    const admitted = admitSeeds(seeds, session.admission, 'seed');
-    await this.#offer(session, admitted);
+    const origins = new Set<string>();
+    for (const batch of seeds) {
+      const admitted = admitSeeds(batch, session.admission, 'seed');
+      await this.#offer(session, admitted);
+      for (const { url } of admitted.requests) origins.add(new URL(url).origin);
+    }
     if (session.robots !== undefined) return;
     // Nobody will read robots.txt and find sitemaps there, so the usual place is all there is to try.
-    const origins = new Set(admitted.requests.map((request) => new URL(request.url).origin));
     const sitemaps = [...origins].flatMap((origin) => this.#sitemapRequests(session, origin, []));
     session.stats.offered(await session.frontier.offer(sitemaps));
   }

@@ -33,6 +33,12 @@ export const FIELDS: { readonly [E in EventName]: (...args: CrawlerEvents[E]) =>
     referrer: page.referrer,
   }),
   duplicate: (page, firstUrl) => ({ url: page.url, firstUrl }),
+  unchanged: (url, { etag, lastModified, fetchedAt }) => ({
+    url,
+    etag,
+    lastModified,
+    fetchedAt: fetchedAt.toISOString(),
+  }),
   error: (error, url) => errorFields(error, url),
   host: (host, state) => ({
     host,

@@ -55,6 +55,7 @@ const FACTS: Partial<Record<EventName, (fields: Fields) => string[]>> = {
     labelled('at', fields.finalUrl),
   ],
   duplicate: (fields) => [labelled('same as', fields.firstUrl)],
+  unchanged: (fields) => [labelled('since', fields.fetchedAt)],
   error: (fields) => [text(fields.code), text(fields.message)],
   host: (fields) => [text(fields.state), `delay ${ms(fields.delayMs)}`, labelled('next', fields.nextAt)],
   stats: totals,

@@ -84,7 +84,7 @@ export function validatorsOf(headers: Headers): Validators | undefined {
 
 function firstOf(value: string | string[] | undefined): string | undefined {
   const first = typeof value === 'string' ? value : value?.[0];
-  return first === '' ? undefined : first;
+  return first === undefined || first === '' || !isFieldValue(first) ? undefined : first;
 }
 
 function ask(own: Extract<HeadersOption, (url: URL) => unknown>, url: URL): ReturnType<typeof own> {

@@ -5,7 +5,7 @@ import type { Headers } from '../types.ts';
 import { Chain, type HopTransport } from './chain.ts';
 import { Deadlines } from './deadline.ts';
 import { GotTransport } from './got-transport.ts';
-import { checkHeaders, type Validators } from './headers.ts';
+import { checkHeaders, requestHeaders, type Validators } from './headers.ts';
 import type { Hop } from './hop.ts';
 import { LeanTransport } from './lean-transport.ts';
 import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
@@ -91,6 +91,15 @@ export class Fetcher implements RobotsSource {
     const { connect, page } = this.#settings.timeouts;
     const deadline = this.#deadlines.start(url.href, { pageMs: page, firstPhaseMs: connect }, signal);
     return new Chain({ settings: this.#settings, transport: this.#transport, deadline }, request, url, fragment).run();
+  }
+
+  /**
+   * The headers that a request for this URL would have by itself, names in lower case: no cookies, no conditions.
+   * @throws {@link CrawlError} `CRAWL_URL_INVALID`, or `CRAWL_HOOK_FAILED` where a `headers` function fails.
+   */
+  headersFor(url: string): Readonly<Record<string, string>> {
+    const none = { headers: undefined, referer: undefined, validators: undefined };
+    return requestHeaders(this.#settings, { url: startOf(url).url, ...none, sameOrigin: true, trusted: true });
   }
 
   /**

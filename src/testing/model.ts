@@ -39,6 +39,7 @@ export class Model {
   readonly #addresses = new Map<string, number>();
   readonly #counts = { done: 0, failed: 0, skipped: 0, redirected: 0, pages: 0 };
   #arrivals = 0;
+  #revisits = 0;
   #lastFence = 0;
 
   constructor(rules: LeaseRules) {
@@ -50,7 +51,11 @@ export class Model {
     let fresh = 0;
     for (const [index, request] of batch.entries()) {
       if (request.kind !== 'robots' && this.#seen.has(request.key)) {
-        known.push(index);
+        if (request.revisit === true && this.#ended.delete(request.key)) {
+          fresh++;
+          this.#revisits++;
+          this.#queue(request, this.#lastFence + 0.5, 0, now);
+        } else known.push(index);
         continue;
       }
       if (request.kind !== 'robots') {
@@ -176,6 +181,11 @@ export class Model {
     const queued = [...this.#hosts.values()].reduce((sum, host) => sum + host.waiting.length, 0);
     const { size: leased } = this.#leases;
     return { queued, leased, seen: this.#seen.size, hosts: this.#hosts.size, ...this.#counts };
+  }
+
+  /** Visits after the first of each URL. */
+  get revisits(): number {
+    return this.#revisits;
   }
 
   mustBeFinished(): void {

@@ -114,7 +114,8 @@ class Walk {
       }
       const path = this.#random.chance(0.2) ? this.#random.below(this.#paths + 1) : this.#paths++;
       const level = this.#random.chance(0.5) ? 0 : this.#random.below(16) - 8;
-      return request({ url: `${host}/${path}`, level, depth: this.#random.below(5), referrer: `${host}/` });
+      const revisit = this.#random.chance(0.1) ? { revisit: true } : {};
+      return request({ url: `${host}/${path}`, level, depth: this.#random.below(5), referrer: `${host}/`, ...revisit });
     });
   }
 
@@ -262,6 +263,11 @@ class Walk {
     this.#model.mustBeFinished();
     const { queued, leased, seen, done, failed, skipped, redirected } = await this.#store.stats();
     assert.deepEqual({ queued, leased }, { queued: 0, leased: 0 });
-    assert.equal(done + failed + skipped + redirected, seen, 'every URL seen has come to its end once');
+    const ends = done + failed + skipped + redirected;
+    assert.equal(
+      ends,
+      seen + this.#model.revisits,
+      'every URL seen has come to its end once, and once for each revisit',
+    );
   }
 }

@@ -18,6 +18,7 @@ import type {
 } from '../types.ts';
 import type { ContentSeen } from './content-seen.ts';
 import type { UnreachableHosts } from './unreachable-hosts.ts';
+import type { Versions } from './versions.ts';
 
 /** What a visit needs of the crawl it belongs to. */
 export interface VisitContext {
@@ -45,8 +46,8 @@ export interface VisitContext {
   readonly maxCrawlDelayMs: number;
   /** Aborts what is in flight, when the crawl is stopped at once. */
   readonly signal: AbortSignal;
-  /** Whether what outlives the process is kept: validators, for a later visit. */
-  readonly isDurable: boolean;
+  /** What pages were like when they were delivered, for a later visit. */
+  readonly versions: Versions;
   /** Keeps why a URL was refused, for `explain`; absent where nothing is kept. */
   readonly note: ((url: string, reason: SkipReason, foundOn: string | undefined) => void) | undefined;
   /** What is to be written with the next commit besides its own: statistics, at most a few times a second. */

@@ -45,5 +45,5 @@ export function failed(context: VisitContext, lease: Lease, error: CrawlError, o
 
 function triesOf(context: VisitContext, error: CrawlError): number {
   if (error.status === 429 || error.status === 503) return context.retries * THROTTLED_RETRIES_FACTOR;
-  return error.status === 421 ? Math.min(1, context.retries) : context.retries;
+  return error.status === 421 || error.status === 304 ? Math.min(1, context.retries) : context.retries;
 }

@@ -5,7 +5,7 @@ import { isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
 import { MAX_SITEMAP_BYTES } from '../sitemap.ts';
-import type { Acceptance, ResponseHead } from '../types.ts';
+import type { Acceptance, CrawlRequest, ResponseHead } from '../types.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
 import { failed } from './failure.ts';
@@ -13,6 +13,8 @@ import { deliverPage } from './page-step.ts';
 import { followRedirect } from './redirect-step.ts';
 import { readSitemap } from './sitemap-step.ts';
 import { RETRYABLE_STATUSES, THROTTLING_STATUSES, unwantedStatus } from './status-step.ts';
+import { notModified } from './unchanged-step.ts';
+import type { KnownVersion } from './versions.ts';
 
 /** A part of a page that was asked for whole, and two that HTTP no longer has. */
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([206, 305, 306]);
@@ -23,6 +25,7 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayMs: number): Promise<Ending> {
   const { clock, stats } = context;
   const { request } = lease;
+  const known = await knownVersion(context, request);
   const startedAt = clock.now();
   context.events.emit('request', request.url);
   stats.requested(request.host, startedAt);
@@ -34,6 +37,7 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
         redirect: 'manual',
         accept: (head) => acceptance(context, lease, head),
         ...(request.kind === 'sitemap' ? { maxBodyBytes: MAX_SITEMAP_BYTES } : {}),
+        ...(known === undefined ? {} : { validators: { etag: known.etag, lastModified: known.lastModified } }),
       },
       context.signal,
     );
@@ -73,8 +77,19 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
   if (RETRYABLE_STATUSES.has(result.status) || THROTTLING_STATUSES.has(result.status)) {
     return unwantedStatus(context, lease, result.status, observation);
   }
+  if (result.status === 304 && request.kind === 'page') return notModified(context, lease, result, observation, known);
   if (request.kind === 'sitemap') return readSitemap(context, lease, result, observation);
   return deliverPage(context, lease, result, observation, startedAt);
+}
+
+/** Only who comes again has been here before. */
+function knownVersion(
+  { versions }: VisitContext,
+  request: CrawlRequest,
+): Promise<KnownVersion | undefined> | undefined {
+  if (request.revisit !== true || request.kind !== 'page') return undefined;
+  versions.revisiting(request.key);
+  return versions.find(request);
 }
 
 /** What becomes of the body. Answers that say nothing about a page are not worth their bytes. */

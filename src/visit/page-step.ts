@@ -1,6 +1,5 @@
 import { type CrawlError, isCrawlError } from '../errors.ts';
-import { type FetchResult, validatorsOf } from '../fetcher/index.ts';
-import { fingerprint } from '../fingerprint.ts';
+import type { FetchResult } from '../fetcher/index.ts';
 import { FetchedPage, isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
@@ -45,7 +44,7 @@ export async function deliverPage(
   const found = await outlinks(context, lease, page, isSuccess(result.status) && isMarkup(result.contentType));
   const meta = [
     firstUrl === undefined && hasBody(result) ? context.contentSeen.entry(page.fingerprint, page.url) : undefined,
-    validatorsEntry(context, request.key, result),
+    context.versions.delivered(request, result, startedAt),
   ].filter((entry) => entry !== undefined);
   return {
     outcome: {
@@ -56,23 +55,13 @@ export async function deliverPage(
       record: {
         status: result.status,
         ms: observed.durationMs,
-        ...(firstUrl === undefined ? {} : { duplicateOf: firstUrl }),
+        // A visit before this one may have found it to be a duplicate.
+        ...(firstUrl === undefined && request.revisit !== true ? {} : { duplicateOf: firstUrl }),
       },
       ...(meta.length === 0 ? {} : { meta }),
     },
     links: found.links,
   };
-}
-
-/** The validators of a page (RFC 9110, section 8.8), by which a later visit can ask whether it has changed. */
-function validatorsEntry(
-  { isDurable }: VisitContext,
-  key: string,
-  { headers, status }: FetchResult,
-): readonly [string, Uint8Array] | undefined {
-  const validators = isDurable && isSuccess(status) ? validatorsOf(headers) : undefined;
-  if (validators === undefined) return undefined;
-  return [`validators:${fingerprint(Buffer.from(key)).slice(0, 32)}`, Buffer.from(JSON.stringify(validators))];
 }
 
 /** A streamed body ends when its reader is done; the host was busy until then. */

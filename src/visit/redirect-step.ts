@@ -31,7 +31,14 @@ export function followRedirect(
   const record = { status: result.status, redirectedTo: location };
   letScopeFollow(context, request, location);
   const admitted = context.admission.admit(
-    { ...request, url: location, attempts: 0, level: REDIRECT_LEVEL, redirects },
+    {
+      ...request,
+      url: location,
+      attempts: 0,
+      level: REDIRECT_LEVEL,
+      redirects,
+      revisit: mayRevisit(context, request, location),
+    },
     { depth: request.depth, referrer: request.referrer, source: 'redirect' },
   );
   stats.redirected();
@@ -57,6 +64,15 @@ export function followRedirect(
     links: [{ url: admitted.request.url, source: 'redirect', rel: [], nofollow: false }],
     announce: redirected,
   };
+}
+
+/** Who visits a URL again wants to know what it leads to now; but what many lead to is asked for once. */
+function mayRevisit({ admission, versions }: VisitContext, request: CrawlRequest, location: string): true | undefined {
+  if (request.revisit !== true) return undefined;
+  const target = resolveUrl(location);
+  return target !== null && (target === request.url || !versions.wasRevisited(admission.keyOf(target)))
+    ? true
+    : undefined;
 }
 
 /**

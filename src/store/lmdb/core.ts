@@ -30,7 +30,7 @@ export interface StoredHost extends HostState {
   readonly queued: number;
 }
 
-/** What came of an offer: how many were new, and which were not. */
+/** What came of an offer: how many were new or are to be visited again, and which were neither. */
 export interface Offered {
   readonly fresh: number;
   readonly known: readonly number[];
@@ -141,6 +141,7 @@ export class Core {
   offer(batch: readonly CrawlRequest[], now: number): Offered {
     const known: number[] = [];
     let fresh = 0;
+    let again = 0;
     const queues = new Map<Host, Map<number, UrlRef[]>>();
     for (let i = 0; i < batch.length; i++) {
       const request = batch[i]!;
@@ -150,7 +151,8 @@ export class Core {
       }
       const ref = this.#urls.add(request);
       if (ref === undefined) {
-        known.push(i);
+        if (request.revisit === true && this.#revisit(request, now)) again++;
+        else known.push(i);
         continue;
       }
       fresh++;
@@ -160,7 +162,7 @@ export class Core {
     this.state.all.seen += fresh;
     this.state.all.queued += fresh;
     this.changes += fresh;
-    return { fresh, known };
+    return { fresh: fresh + again, known };
   }
 
   lease(now: number, limit: number, ttlMs: number, rules: LeaseRules): Lease[] {
@@ -328,6 +330,14 @@ export class Core {
     if (wasIdle) host.since = Math.max(host.since, now);
     this.#hosts.changed(host);
     if (wasAsleep) this.#schedule.place(host);
+  }
+
+  /** Queues a URL that has come to its end once more. */
+  #revisit(request: CrawlRequest, now: number): boolean {
+    const ref = this.#urls.revisit(request.key);
+    if (ref === undefined) return false;
+    this.#putBack(request, ref, ++this.state.all.sequence, 0, now);
+    return true;
   }
 
   /** Queues a request in front; `ref` is that of its record, which robots files have none of. */

@@ -151,13 +151,14 @@ function readReferrer(source: ByteReader, form: number, site: number): string | 
 }
 
 /** The fields of a request that have no place of their own in a record. */
-export type RareFields = Partial<Pick<CrawlRequest, 'attempts' | 'redirects' | 'origin' | 'depth'>>;
+export type RareFields = Partial<Pick<CrawlRequest, 'attempts' | 'redirects' | 'origin' | 'depth' | 'revisit'>>;
 
 /** What a request has of {@link RareFields}, as JSON; `undefined` for most. */
-export function rareFields({ attempts, redirects, origin, depth }: CrawlRequest): string | undefined {
+export function rareFields({ attempts, redirects, origin, depth, revisit }: CrawlRequest): string | undefined {
   const isPlain = isPlainDepth(depth);
-  if (isPlain && attempts === 0 && redirects === undefined && origin === undefined) return undefined;
-  const rare: RareFields = { attempts, redirects, origin, ...(isPlain ? undefined : { depth }) };
+  if (isPlain && attempts === 0 && redirects === undefined && origin === undefined && revisit === undefined)
+    return undefined;
+  const rare: RareFields = { attempts, redirects, origin, revisit, ...(isPlain ? undefined : { depth }) };
   return JSON.stringify(rare);
 }
 
@@ -180,5 +181,6 @@ export function parseRequest(json: string): CrawlRequest {
     redirects: parsed.redirects,
     attempts: parsed.attempts,
     origin: parsed.origin,
+    revisit: parsed.revisit,
   };
 }

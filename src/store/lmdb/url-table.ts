@@ -75,6 +75,17 @@ export class UrlTable {
     }
   }
 
+  /** Marks a URL that has come to its end as queued again; `undefined` where it has not. */
+  revisit(key: string): UrlRef | undefined {
+    const found = this.#find(key);
+    if (found?.record === undefined) return undefined;
+    const { ref } = found;
+    const state = stateOf(found.record);
+    if (state === 'queued' || state === 'noted') return undefined;
+    this.#update(ref, 'queued', ({ leases, fetches, duplicateOf }) => ({ leases, fetches, duplicateOf }));
+    return ref;
+  }
+
   /** Whether the URL was ever offered. */
   has(key: string): boolean {
     const record = this.#find(key)?.record;
@@ -100,6 +111,7 @@ export class UrlTable {
       redirects: rare?.redirects,
       attempts: rare?.attempts ?? 0,
       origin: rare?.origin,
+      revisit: rare?.revisit,
     };
   }
 

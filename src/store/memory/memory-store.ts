@@ -110,7 +110,10 @@ export class MemoryStore implements CrawlStore {
       this.#putBack(again, entry.place, dueAt, now);
       this.#note(request, 'queued', settlement.record, entry.leasedAt, dueAt);
     } else {
-      if (counts(request)) this.#ended[outcome]++;
+      if (counts(request)) {
+        this.#ended[outcome]++;
+        this.#seen.end(crc32(request.key), crc32c(request.key));
+      }
       this.#note(request, outcome, settlement.record, entry.leasedAt);
     }
     for (const [name, value] of settlement.meta ?? []) this.#setMeta(name, value);
@@ -231,6 +234,10 @@ export class MemoryStore implements CrawlStore {
       } else if (this.#seen.add(crc32(request.key), crc32c(request.key))) {
         fresh++;
         this.#enqueue(request, now);
+      } else if (request.revisit === true && this.#seen.reopen(crc32(request.key), crc32c(request.key))) {
+        fresh++;
+        this.#putBack(request, ++this.#sequence, 0, now);
+        this.#records.revisited(request);
       } else if (onKnown !== undefined) {
         known.push(i);
       }

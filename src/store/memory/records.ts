@@ -45,6 +45,14 @@ export class Records {
     this.#put(request, 'queued');
   }
 
+  /** Queued again after its end; what that was is over. */
+  revisited(request: CrawlRequest): void {
+    const entry = this.#put(request, 'queued');
+    if (entry === undefined) return;
+    entry.nextDueAt = undefined;
+    entry.told = entry.told && { duplicateOf: entry.told.duplicateOf };
+  }
+
   /** Queued again since its lease ran out. */
   takenBack(request: CrawlRequest): void {
     const entry = this.#put(request, 'queued');

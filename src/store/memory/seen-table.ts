@@ -1,9 +1,13 @@
 const BUCKETS = 65_536;
-/** Members of one chunk. A chunk is 128 bytes: a link, the lower 32 bits of each member, then 16 more bits of each. */
+/**
+ * Members of one chunk. A chunk is 128 bytes: a link, the lower 32 bits of each member, then 16 more bits of each, then a
+ * bit for each that says whether its URL has come to its end.
+ */
 const CHUNK_MEMBERS = 20;
 const CHUNK_WORDS = 32;
 /** Where in a chunk the 16-bit parts begin, counted in such parts. */
 const UPPER_PARTS = 2 + 2 * CHUNK_MEMBERS;
+const ENDED_WORD = CHUNK_WORDS - 1;
 const SLAB_CHUNKS = 2048;
 const SLAB_SHIFT = 11;
 
@@ -40,14 +44,29 @@ export class SeenTable {
    */
   add(high: number, low: number): boolean {
     const bucket = bucketOf(high, low);
-    if (this.#find(bucket, high & 0xffff, low >>> 0)) return false;
+    if (this.#find(bucket, high & 0xffff, low >>> 0) >= 0) return false;
     this.#append(bucket, high & 0xffff, low >>> 0);
     this.#size++;
     return true;
   }
 
   has(high: number, low: number): boolean {
-    return this.#find(bucketOf(high, low), high & 0xffff, low >>> 0);
+    return this.#find(bucketOf(high, low), high & 0xffff, low >>> 0) >= 0;
+  }
+
+  /** Notes that a member's URL has come to its end. */
+  end(high: number, low: number): void {
+    const place = this.#find(bucketOf(high, low), high & 0xffff, low >>> 0);
+    if (place >= 0) this.#setEnded(place, true);
+  }
+
+  /**
+   * Takes back that a member's URL has come to its end.
+   * @returns whether it had.
+   */
+  reopen(high: number, low: number): boolean {
+    const place = this.#find(bucketOf(high, low), high & 0xffff, low >>> 0);
+    return place >= 0 && this.#setEnded(place, false);
   }
 
   clear(): void {
@@ -59,18 +78,32 @@ export class SeenTable {
     this.#size = 0;
   }
 
-  #find(bucket: number, upper: number, lower: number): boolean {
+  /** Where a member lies: number of its chunk, counted from 0, and of its place there, in one; below 0 where it is none. */
+  #find(bucket: number, upper: number, lower: number): number {
     let filled = this.#filled[bucket]!;
     for (let chunk = this.#heads[bucket]!; chunk !== 0; filled = CHUNK_MEMBERS) {
       const slab = (chunk - 1) >>> SLAB_SHIFT;
       const words = this.#words[slab]!;
       const start = ((chunk - 1) & (SLAB_CHUNKS - 1)) * CHUNK_WORDS;
       for (let i = 0; i < filled; i++) {
-        if (words[start + 1 + i] === lower && this.#parts[slab]![start * 2 + UPPER_PARTS + i] === upper) return true;
+        if (words[start + 1 + i] === lower && this.#parts[slab]![start * 2 + UPPER_PARTS + i] === upper) {
+          return (chunk - 1) * CHUNK_MEMBERS + i;
+        }
       }
       chunk = words[start]!;
     }
-    return false;
+    return -1;
+  }
+
+  /** @returns what was noted before. */
+  #setEnded(place: number, ended: boolean): boolean {
+    const chunk = Math.floor(place / CHUNK_MEMBERS);
+    const words = this.#words[chunk >>> SLAB_SHIFT]!;
+    const at = (chunk & (SLAB_CHUNKS - 1)) * CHUNK_WORDS + ENDED_WORD;
+    const bit = 1 << (place % CHUNK_MEMBERS);
+    const before = (words[at]! & bit) !== 0;
+    if (before !== ended) words[at] = words[at]! ^ bit;
+    return before;
   }
 
   #append(bucket: number, upper: number, lower: number): void {

@@ -46,6 +46,37 @@ export const offers: readonly CaseOn<Subject>[] = [
     },
   ],
   [
+    'a revisit is queued where the URL has come to its end, and not while it waits or is leased',
+    async (s) => {
+      const revisit = { url: '/a', level: 3, revisit: true, source: 'again' };
+      assert.equal(await s.offer('/a', revisit, '/b'), 2);
+      const first = await s.one();
+      assert.equal(await s.offer(revisit), 0);
+      for (const outcome of ['done', 'failed', 'skipped', 'redirected'] as const) {
+        const lease = outcome === 'done' ? first : await s.one();
+        await s.settle(lease, { outcome, record: { status: 200, reason: outcome } });
+        assert.equal(await s.offer('/a'), 0);
+        assert.equal(await s.offer(revisit, revisit), 1);
+        const { state, reason, fetches } = (await s.store.record(request('/a').key)) ?? {};
+        assert.deepEqual([state, reason], ['queued', undefined]);
+        assert.ok((fetches ?? []).length > 0, 'the fetches before are remembered');
+      }
+      const { queued, seen, done, failed, skipped, redirected } = await s.store.stats();
+      const totals = { queued: 2, seen: 2, done: 1, failed: 1, skipped: 1, redirected: 1 };
+      assert.deepEqual({ queued, seen, done, failed, skipped, redirected }, totals);
+      sameRequest((await s.one()).request, request(revisit));
+    },
+  ],
+  [
+    'a URL offered first as a revisit is new, and is seen from then on',
+    async (s) => {
+      assert.equal(await s.offer({ url: '/new', revisit: true }), 1);
+      assert.equal(await s.offer('/new'), 0);
+      assert.deepEqual(await s.drain(), ['/new']);
+      assert.equal((await s.store.stats()).seen, 1);
+    },
+  ],
+  [
     'offers made at once count every URL once',
     async (s) => {
       const batches = Array.from({ length: 8 }, (_, i) => requests(...range(20).map((n) => `/${(n + i) % 20}`)));
@@ -109,6 +140,7 @@ async function everyField(s: Subject): Promise<void> {
     { url: '/other', referrer: 'https://elsewhere.test/é', source: 'img/srcset' },
     { url: '/again', attempts: 2, redirects: [{ url: 'https://host.test/from', status: 302 }] },
     { url: '/sitemap.xml', kind: 'sitemap', source: 'sitemap' },
+    { url: '/revisit', revisit: true },
     { url: '/%C3%A9?q=ü&q=%20' },
     { url: 'http://host.test:8080/port' },
     { url: 'https://host.test./dot' },
