@@ -214,6 +214,12 @@ export class Frontier {
     return this.#store.nextDueAt(this.#clock.now(), this.#rules);
   }
 
+  /** Hosts that are due next, as far as the store can tell them: a hint, `limit` of them at most. */
+  async upcoming(limit: number): Promise<readonly string[]> {
+    this.#mustBeOpen();
+    return (await this.#store.upcoming?.(limit)) ?? [];
+  }
+
   async stats(): Promise<StoreStats> {
     this.#mustBeOpen();
     return this.#store.stats();

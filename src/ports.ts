@@ -207,6 +207,11 @@ export interface CrawlStore {
    * back. Where several workers share a store, `undefined` is no end of the crawl while `stats` tells of leases.
    */
   nextDueAt(now: number, rules: LeaseRules): Promise<number | undefined>;
+  /**
+   * Hosts that are due next, `limit` of them at most: a hint by which their addresses are looked up ahead of time. It
+   * should be cheap rather than exact. A store without it is asked for nothing.
+   */
+  upcoming?(limit: number): Promise<readonly string[]>;
   stats(): Promise<StoreStats>;
   /** Whether the canonical URL was ever offered. */
   has(key: string): Promise<boolean>;

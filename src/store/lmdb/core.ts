@@ -258,6 +258,10 @@ export class Core {
     return this.#floor.nextAt();
   }
 
+  upcoming(limit: number): string[] {
+    return this.#schedule.upcoming(limit);
+  }
+
   stats(): StoreStats {
     return this.state.stats(this.#leases.size);
   }

@@ -148,6 +148,10 @@ export class LmdbStore implements CrawlStore {
     return this.#write((core) => core.nextDueAt(now, rules));
   }
 
+  async upcoming(limit: number): Promise<string[]> {
+    return this.#read((core) => core.upcoming(limit));
+  }
+
   async stats(): Promise<StoreStats> {
     return this.#read((core) => core.stats());
   }

@@ -83,6 +83,12 @@ export class Schedule {
     return head === undefined ? undefined : this.#hostOf(head);
   }
 
+  /** The hosts that are due first. */
+  upcoming(most: number): string[] {
+    const keys = this.#table.keys(scopeKey(WHOLE_STORE), scopeKey(WHOLE_STORE + 1), most);
+    return keys.map((key) => this.#hostOf(toEntry(key)).name);
+  }
+
   /** When the next host is due. */
   nextAt(): number | undefined {
     return this.#first()?.time;
@@ -186,18 +192,8 @@ export class Schedule {
   }
 
   #firstOf(scope: number): Entry | undefined {
-    const start = Buffer.allocUnsafe(4);
-    const end = Buffer.allocUnsafe(4);
-    start.writeUInt32BE(scope, 0);
-    end.writeUInt32BE(scope + 1, 0);
-    const key = this.#table.first(start, end);
-    if (key === undefined) return undefined;
-    return {
-      time: readOrdered(key, 4),
-      order: key.readUIntBE(12, 6),
-      isAddress: key[18] === IS_ADDRESS,
-      id: key.readUInt32BE(19),
-    };
+    const key = this.#table.first(scopeKey(scope), scopeKey(scope + 1));
+    return key === undefined ? undefined : toEntry(key);
   }
 
   #keyOf({ scope, time, order, id }: Placed, isAddress: boolean): Buffer {
@@ -213,4 +209,20 @@ export class Schedule {
 
 function dueAt(host: Host): number {
   return Math.max(host.nextAt, host.blockedUntil, host.dueAt, host.since);
+}
+
+/** Where the keys of a scope begin. */
+function scopeKey(scope: number): Buffer {
+  const key = Buffer.allocUnsafe(4);
+  key.writeUInt32BE(scope, 0);
+  return key;
+}
+
+function toEntry(key: Buffer): Entry {
+  return {
+    time: readOrdered(key, 4),
+    order: key.readUIntBE(12, 6),
+    isAddress: key[18] === IS_ADDRESS,
+    id: key.readUInt32BE(19),
+  };
 }

@@ -20,6 +20,11 @@ export class Heap<T extends HeapNode> {
     return this.#nodes[0];
   }
 
+  /** The top of the heap, as it lies: the smallest is among them and first, the others are small, in no strict order. */
+  top(most: number): readonly T[] {
+    return this.#nodes.slice(0, most);
+  }
+
   /** Puts the node in, or where its changed rank belongs. */
   place(node: T): void {
     if (node.slot < 0) {

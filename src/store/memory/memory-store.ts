@@ -164,6 +164,11 @@ export class MemoryStore implements CrawlStore {
     return this.#schedule.nextAt();
   }
 
+  async upcoming(limit: number): Promise<string[]> {
+    this.#mustBeOpen();
+    return this.#schedule.upcoming(limit);
+  }
+
   async stats(): Promise<StoreStats> {
     this.#mustBeOpen();
     return {

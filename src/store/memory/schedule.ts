@@ -47,6 +47,14 @@ export class Schedule {
     return first instanceof Host ? first : (first.holder ?? first.hosts.peek());
   }
 
+  /** Hosts that are due before most others. */
+  upcoming(most: number): string[] {
+    return this.#heap.top(most).flatMap((node) => {
+      const host = node instanceof Host ? node : (node.holder ?? node.hosts.peek());
+      return host === undefined ? [] : [host.name];
+    });
+  }
+
   /** When the next host is due. */
   nextAt(): number | undefined {
     return this.#heap.peek()?.key;

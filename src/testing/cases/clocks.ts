@@ -32,6 +32,27 @@ export const clocks: readonly CaseOn<Subject>[] = [
     },
   ],
   [
+    'upcoming, where a store has it, names hosts that wait, the next one first, and changes nothing',
+    async (s) => {
+      if (s.store.upcoming === undefined) return;
+      assert.deepEqual(await s.store.upcoming(10), []);
+      for (const n of range(20)) {
+        await s.offer(`http://h${n}.test/1`, `http://h${n}.test/2`);
+        await s.store.setHost(`h${n}.test`, { nextAt: T0 + 10_000 - n });
+      }
+      const named = await s.store.upcoming(8);
+      assert.equal(named[0], 'h19.test');
+      assert.equal(new Set(named).size, 8);
+      for (const name of named) assert.match(name, /^h\d+\.test$/);
+      assert.equal((await s.store.upcoming(100)).length, 20);
+      const lease = await s.one(T0 + 10_000);
+      assert.equal(lease.request.host, 'h19.test');
+      assert.ok(!(await s.store.upcoming(100)).includes('h19.test'));
+      await s.settle(lease, { host: { nextAt: T0 + 20_000 } });
+      assert.equal(await s.nextDueAt(), T0 + 10_000 - 18);
+    },
+  ],
+  [
     'setHost moves times forth and back',
     async (s) => {
       await s.offer('/1');
