@@ -1,28 +1,19 @@
 import { setMaxListeners } from 'node:events';
-import { CrawlError, describeThrown } from '../errors.ts';
+import type { CrawlError } from '../errors.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
 import type { CrawlStore } from '../ports.ts';
-import {
-  type AdmittedSeeds,
-  admitSeeds,
-  admitSitemaps,
-  type SeedBatch,
-  sitemapLinks,
-  usualSitemap,
-} from '../seeding.ts';
-import type { CrawlRequest, CrawlStats, Page } from '../types.ts';
-import type { VisitContext } from '../visit/context.ts';
-import { prioritized } from '../visit/links-step.ts';
-import { refuse } from '../visit/refusal.ts';
-import { Versions } from '../visit/versions.ts';
+import type { SeedBatch } from '../seeding.ts';
+import type { CrawlStats, Page } from '../types.ts';
 import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
 import { GuardedHooks, type UserHooks } from './hooks.ts';
-import { Notes } from './notes.ts';
+import { Offering } from './offering.ts';
 import type { PageChannel } from './page-channel.ts';
 import { Pausing } from './pausing.ts';
+import { promised } from './promised.ts';
 import { Session } from './session.ts';
 import type { Settings } from './settings.ts';
+import { type VisitParts, visitContext } from './visit-context.ts';
 
 /** How old the counts that only the store knows may be, in milliseconds. */
 const REFRESH_MS = 100;
@@ -41,7 +32,7 @@ export class Run {
   #pagesAtTick = 0;
   #queued = 0;
   #hosts: number | undefined;
-  readonly #opened = promised<Session>();
+  readonly #opened = promised<Offering>();
   readonly #working = promised<Engine>();
   readonly #pausing = new Pausing(this.#working.promise, (event) => this.#user.emit(event));
   #refreshedAt = 0;
@@ -112,10 +103,8 @@ export class Run {
   }
 
   async add(batch: SeedBatch): Promise<number> {
-    const session = await this.#opened.promise;
-    const admitted = admitSeeds(batch, session.admission, 'added');
-    const work = (): Promise<number> => this.#offer(session, admitted);
-    return this.#engine === undefined ? work() : this.#engine.adding(work);
+    const offering = await this.#opened.promise;
+    return this.#engine === undefined ? offering.add(batch) : this.#engine.adding(() => offering.add(batch));
   }
 
   async #run(session: Session, seeds: readonly SeedBatch[]): Promise<CrawlStats> {
@@ -128,13 +117,18 @@ export class Run {
     const earlier = session.stats.snapshot({ queued: 0, inFlight: 0 });
     session.stats.started(clock.now());
     this.#user.emit('start');
-    const engine = this.#makeEngine(session);
+    const { prioritize } = new GuardedHooks(this.#user, [], undefined, true);
+    const offering = new Offering(session, this.#settings.sitemaps, this.#user, prioritize);
+    const engine = this.#makeEngine(session, offering);
     this.#engine = engine;
     this.#working.resolve(engine);
     const ticker = setInterval(() => void this.#tick(session), Math.min(statsEveryMs, LONGEST_TIMER_MS));
     this.#limitDuration(earlier.elapsedMs);
     try {
-      await this.#seed(session, seeds);
+      await session.addSeeds(seeds.flatMap(({ urls }) => urls));
+      // Who adds URLs meanwhile is judged by a scope that knows the seeds.
+      this.#opened.resolve(offering);
+      await offering.seed(seeds);
       await this.#refresh(session);
       if (this.#stopped !== undefined) void engine.stop();
       await engine.run();
@@ -150,9 +144,14 @@ export class Run {
     return stats;
   }
 
-  #makeEngine(session: Session): Engine {
+  #makeEngine(session: Session, offering: Offering): Engine {
     const { clock, concurrency, maxPages, statsEveryPages } = this.#settings;
-    const context = this.#context(session);
+    const context = visitContext(session, this.#settings, {
+      user: this.#user,
+      hooks: this.#hooks(offering),
+      signal: this.#abort.signal,
+      lost: (thrown) => this.#lose(thrown),
+    });
     return new Engine({
       frontier: session.frontier,
       clock,
@@ -170,103 +169,22 @@ export class Run {
     });
   }
 
-  #context(session: Session): VisitContext {
-    const { frontier, fetcher, robots, dns, admission, stats, contentSeen, unreachable, store } = session;
-    const { clock, extractor, politeness, retries, maxRedirects, maxPagesPerHost, maxCrawlDelayMs } = this.#settings;
-    const hooks = new GuardedHooks(
-      this.#user,
-      this.#settings.sinks,
-      this.channel,
-      extractor.extract === LinkExtractor.prototype.extract,
-    );
-    const sharesAddresses = Math.min(politeness.ipDelayMs ?? 0, politeness.minDelayMs ?? 0) > 0;
+  #hooks(offering: Offering): VisitParts['hooks'] {
+    const { extractor, sinks } = this.#settings;
+    const trusted = extractor.extract === LinkExtractor.prototype.extract;
+    const hooks = new GuardedHooks(this.#user, sinks, this.channel, trusted);
     return {
-      userAgent: this.#settings.userAgent,
-      frontier,
-      fetcher,
-      robots,
-      resolve: sharesAddresses ? (hostname) => dns.resolve(hostname) : undefined,
-      admission,
-      extractor,
-      stats,
-      clock,
-      contentSeen,
-      unreachable,
-      events: this.#user,
-      hooks: {
-        deliver: (page) => this.#deliver(hooks, page),
-        expand: (page) => hooks.expand(page),
-        shouldVisit: (link, from) => hooks.shouldVisit(link, from),
-        prioritize: hooks.prioritize,
-        seedMoved: (to) => void session.widenScope(to).catch((thrown: unknown) => this.#lose(thrown)),
-        sitemapEntries: sitemapLinks,
-        sitemapsOf: (origin, named) => this.#sitemapRequests(session, origin, named),
-      },
-      accept: guardedAccept(this.#settings.accept, this.#user),
-      retries,
-      maxRedirects,
-      keepsCookies: this.#settings.keepsCookies,
-      maxPagesPerHost,
-      maxCrawlDelayMs,
-      signal: this.#abort.signal,
-      versions: new Versions(store, fetcher, this.#settings.keepsCookies),
-      note: store.durable === true ? new Notes(frontier, (thrown) => this.#lose(thrown)).note : undefined,
-      checkpoint: store.durable === true ? () => session.statsEntry(clock.now()) : undefined,
+      deliver: (page) => this.#deliver(hooks, page),
+      expand: (page) => hooks.expand(page),
+      shouldVisit: (link, from) => hooks.shouldVisit(link, from),
+      prioritize: hooks.prioritize,
+      sitemapsOf: (origin, named) => offering.sitemapsOf(origin, named),
     };
   }
 
   async #deliver(hooks: GuardedHooks, page: Page): Promise<boolean> {
     if (this.#engine === undefined) return false;
     return this.#engine.delivering(() => hooks.deliver(page));
-  }
-
-  async #seed(session: Session, seeds: readonly SeedBatch[]): Promise<void> {
-    await session.addSeeds(seeds.flatMap(({ urls }) => urls));
-    // Who adds URLs meanwhile is judged by a scope that knows the seeds.
-    this.#opened.resolve(session);
-    const origins = new Set<string>();
-    for (const batch of seeds) {
-      const admitted = admitSeeds(batch, session.admission, 'seed');
-      await this.#offer(session, admitted);
-      for (const { url } of admitted.requests) origins.add(new URL(url).origin);
-    }
-    if (session.robots !== undefined) return;
-    // Nobody will read robots.txt and find sitemaps there, so the usual place is all there is to try.
-    const sitemaps = [...origins].flatMap((origin) => this.#sitemapRequests(session, origin, []));
-    session.stats.offered(await session.frontier.offer(sitemaps));
-  }
-
-  /** The sitemaps to read for an origin whose robots.txt names these. */
-  #sitemapRequests(session: Session, origin: string, named: readonly string[]): readonly CrawlRequest[] {
-    const { sitemaps } = this.#settings;
-    if (sitemaps === 'off') return [];
-    const urls = named.length > 0 || sitemaps === 'robots' ? named : [usualSitemap(origin)];
-    const admitted = admitSitemaps(urls, session.admission, origin);
-    this.#tellRefused(session, admitted);
-    return admitted.requests;
-  }
-
-  #tellRefused(session: Session, { refused }: AdmittedSeeds): void {
-    for (const refusal of refused)
-      refuse({ events: this.#user, stats: session.stats, note: undefined }, refusal.url, refusal, undefined);
-  }
-
-  async #offer(session: Session, admitted: AdmittedSeeds): Promise<number> {
-    this.#tellRefused(session, admitted);
-    const { prioritize } = new GuardedHooks(this.#user, [], undefined, true);
-    const requests: CrawlRequest[] = [];
-    for (const request of admitted.requests) requests.push(await prioritized(prioritize, request));
-    const known = new Set<number>();
-    const fresh = await session.frontier.offer(requests, (index) => known.add(index));
-    session.stats.offered(fresh);
-    if (known.size > 0) session.stats.skipped('seen', known.size);
-    for (const [index, request] of requests.entries()) {
-      const link = { url: request.url, source: request.source ?? 'seed', rel: [], nofollow: false };
-      if (known.has(index)) this.#user.emit('skip', request.url, 'seen', undefined);
-      else this.#user.emit('offer', link);
-    }
-    this.#engine?.wake();
-    return fresh;
   }
 
   /** `stats`, and a checkpoint where the store keeps one; not while one is under way. */
@@ -322,38 +240,6 @@ export class Run {
   #snapshot(session: Session, queued: number): CrawlStats {
     return session.stats.snapshot({ queued, inFlight: this.#engine?.inFlight ?? 0, hosts: this.#hosts });
   }
-}
-
-interface Promised<T> {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
-  readonly reject: (reason: unknown) => void;
-}
-
-/** A promise to be settled from outside; one that nobody waits for may be rejected without harm. */
-function promised<T>(): Promised<T> {
-  let resolve!: (value: T) => void;
-  let reject!: (reason: unknown) => void;
-  const promise = new Promise<T>((fulfil, refuse) => {
-    resolve = fulfil;
-    reject = refuse;
-  });
-  promise.catch(() => {});
-  return { promise, resolve, reject };
-}
-
-function guardedAccept(accept: Settings['accept'], user: UserHooks): VisitContext['accept'] {
-  return (head) => {
-    try {
-      const verdict = accept(head);
-      if (verdict === 'buffer' || verdict === 'stream' || verdict === 'skip') return verdict;
-      throw new TypeError(`accept() must give 'buffer', 'stream' or 'skip', not ${String(verdict)}`);
-    } catch (thrown) {
-      const message = `The option accept failed, so the body is not downloaded: ${describeThrown(thrown)}`;
-      user.emit('error', new CrawlError('CRAWL_HOOK_FAILED', message, { cause: thrown, url: head.url }), head.url);
-      return 'skip';
-    }
-  };
 }
 
 function hostOfError(error: CrawlError): string | undefined {
