@@ -71,6 +71,7 @@ export {
   type NamedMeta,
   type ScanResult,
 } from './link-extractor/index.ts';
+export type { PageHandler } from './page-worker/index.ts';
 export { type Observation, POLITENESS_DEFAULTS, Politeness, type PolitenessOptions } from './politeness.ts';
 export * from './ports.ts';
 export { type CanonicalOptions, createRequest, LEVELS, type RequestInit } from './request.ts';

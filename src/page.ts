@@ -48,6 +48,7 @@ export class FetchedPage implements Page {
   readonly referrer: string | undefined;
   readonly fetchedAt: Date;
   readonly timings: Timings;
+  data: unknown = undefined;
 
   readonly #size: PageParts['size'];
   readonly #extractor: LinkExtractor;
@@ -157,14 +158,18 @@ export class FetchedPage implements Page {
 
   #build(): CheerioAPI {
     try {
-      const cheerio = createRequire(import.meta.url)('cheerio') as typeof import('cheerio');
-      return cheerio.load(this.text, { baseURI: this.finalUrl });
+      return loadCheerio().load(this.text, { baseURI: this.finalUrl });
     } catch (thrown) {
       throw toCrawlError(thrown, 'CRAWL_PARSE_FAILED', `The document of ${this.finalUrl} can't be built`, {
         url: this.url,
       });
     }
   }
+}
+
+/** What `page.$` is built with; loading it takes some hundred milliseconds the first time. */
+export function loadCheerio(): typeof import('cheerio') {
+  return createRequire(import.meta.url)('cheerio') as typeof import('cheerio');
 }
 
 function firstLine(value: string | string[] | undefined): string | undefined {

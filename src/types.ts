@@ -168,6 +168,11 @@ export interface Page {
   readonly bytes: number;
   /** Whether the body was cut at `maxBodyBytes`. */
   readonly truncated: boolean;
+  /**
+   * What the module named by `pageWorker` returned for the page; `undefined` without such a module, where it failed (an
+   * `error` event says why), and where the body is a stream.
+   */
+  readonly data: unknown;
 }
 
 /** What a host is doing, in a `host` event. */

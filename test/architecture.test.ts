@@ -13,7 +13,7 @@ const LINES = [
   ['request', 'robots-txt', 'directives', 'sitemap', 'text', 'system-lookup', 'user-agent'],
   ['address-guard', 'dns', 'politeness', 'url-filter', 'link-extractor'],
   ['fetcher', 'page', 'stats', 'event-log'],
-  ['robots-cache', 'store', 'sink'],
+  ['robots-cache', 'store', 'sink', 'page-worker'],
   ['frontier', 'admission'],
   ['testing'],
   ['visit', 'seeding'],

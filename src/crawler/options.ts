@@ -9,6 +9,7 @@ import {
 } from '../fetcher/index.ts';
 import type { LinkExtractor, LinkProfile } from '../link-extractor/index.ts';
 import type { Complete } from '../options.ts';
+import { PAGE_WORKER_DEFAULTS } from '../page-worker/index.ts';
 import { POLITENESS_DEFAULTS } from '../politeness.ts';
 import type { Clock, CookieStore, CrawlStore, Sink } from '../ports.ts';
 import type { CanonicalOptions } from '../request.ts';
@@ -104,6 +105,17 @@ export interface CrawlerOptions {
   readonly sitemaps?: SitemapMode | undefined;
   /** Where delivered pages are written; awaited like a `page` listener, closed by who made them. @defaultValue none */
   readonly sinks?: readonly Sink[] | undefined;
+  /**
+   * A module, by its path (relative to the working directory) or `file:` URL, whose default export is given each page in
+   * a thread; what it returns arrives as `page.data` before `page` listeners run. @defaultValue none
+   */
+  readonly pageWorker?: string | URL | undefined;
+  /** Threads for `pageWorker`; `'auto'` for as many as `os.availableParallelism()` says. @defaultValue `'auto'` */
+  readonly threads?: number | 'auto' | undefined;
+  /** Longest time that `pageWorker` may take for a page, in milliseconds. @defaultValue 30 000 */
+  readonly pageWorkerTimeoutMs?: number | undefined;
+  /** Largest heap of a thread of `pageWorker`, in bytes; `Infinity` for Node's own limit. @defaultValue 512 MiB */
+  readonly pageWorkerMemoryBytes?: number | undefined;
   /** What the canonical form leaves out. @defaultValue nothing */
   readonly canonical?: CanonicalOptions | undefined;
   /** Pages between two `stats` events. @defaultValue 1000 */
@@ -147,6 +159,9 @@ export const CRAWLER_DEFAULTS: {
   readonly transport: 'got';
   readonly extract: 'navigation';
   readonly sitemaps: SitemapMode;
+  readonly threads: 'auto';
+  readonly pageWorkerTimeoutMs: number;
+  readonly pageWorkerMemoryBytes: number;
   readonly statsEveryPages: number;
   readonly statsEveryMs: number;
   readonly maxUrlLength: number;
@@ -176,6 +191,9 @@ export const CRAWLER_DEFAULTS: {
   transport: FETCHER_DEFAULTS.transport,
   extract: 'navigation',
   sitemaps: 'off',
+  threads: PAGE_WORKER_DEFAULTS.threads,
+  pageWorkerTimeoutMs: PAGE_WORKER_DEFAULTS.pageWorkerTimeoutMs,
+  pageWorkerMemoryBytes: PAGE_WORKER_DEFAULTS.pageWorkerMemoryBytes,
   statsEveryPages: 1000,
   statsEveryMs: 10_000,
   maxUrlLength: 2048,

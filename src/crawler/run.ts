@@ -1,9 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { CrawlError } from '../errors.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
+import type { FetchedPage } from '../page.ts';
+import { PageWorker } from '../page-worker/index.ts';
 import type { CrawlStore } from '../ports.ts';
 import type { SeedBatch } from '../seeding.ts';
-import type { CrawlStats, Page } from '../types.ts';
+import type { CrawlStats } from '../types.ts';
 import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
 import { GuardedHooks, type UserHooks } from './hooks.ts';
@@ -28,6 +30,7 @@ export class Run {
   readonly #abort = new AbortController();
   #session: Session | undefined;
   #engine: Engine | undefined;
+  #pageWorker: PageWorker | undefined;
   #stopped: { readonly now: boolean } | undefined;
   #pagesAtTick = 0;
   #queued = 0;
@@ -60,6 +63,7 @@ export class Run {
     const settings = memory === undefined ? this.#settings : { ...this.#settings, store: memory };
     const onAbort = (): void => void this.stop(true);
     try {
+      this.#pageWorker = await this.#openPageWorker();
       const session = await Session.open(settings);
       this.#session = session;
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -71,6 +75,7 @@ export class Run {
       throw thrown;
     } finally {
       signal?.removeEventListener('abort', onAbort);
+      await this.#pageWorker?.close();
       this.#finished.resolve();
     }
   }
@@ -97,6 +102,7 @@ export class Run {
     // Pages that wait for a reader would keep the run from ending; they are put back unread.
     this.channel?.cancel();
     if (now) this.#abort.abort();
+    if (now) this.#pageWorker?.stop();
     const quiet = this.#engine?.stop();
     if ((await quiet) === 'delivering') return;
     await this.#finished.promise;
@@ -136,6 +142,7 @@ export class Run {
       clearInterval(ticker);
       clearTimeout(this.#limit);
       session.stats.stopped(clock.now());
+      await this.#pageWorker?.close();
       await this.#close(session);
     }
     const stats = this.#snapshot(session, this.#queued);
@@ -182,8 +189,16 @@ export class Run {
     };
   }
 
-  async #deliver(hooks: GuardedHooks, page: Page): Promise<boolean> {
+  async #openPageWorker(): Promise<PageWorker | undefined> {
+    const { pageWorker, userAgent, extractor } = this.#settings;
+    if (pageWorker === undefined) return undefined;
+    const onError = (error: CrawlError, url: string | undefined): void => void this.#user.emit('error', error, url);
+    return PageWorker.open(pageWorker, { userAgent, extractor, onError });
+  }
+
+  async #deliver(hooks: GuardedHooks, page: FetchedPage): Promise<boolean> {
     if (this.#engine === undefined) return false;
+    if (this.#pageWorker !== undefined && !(await this.#pageWorker.process(page))) return false;
     return this.#engine.delivering(() => hooks.deliver(page));
   }
 

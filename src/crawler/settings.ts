@@ -5,6 +5,7 @@ import type { FetcherOptions } from '../fetcher/index.ts';
 import { fetcherSettings } from '../fetcher/options.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
 import { boolean, type Complete, integer, number, oneOf, onlyKnown, show } from '../options.ts';
+import { type PageWorkerSettings, pageWorkerSettings } from '../page-worker/index.ts';
 import type { PolitenessOptions } from '../politeness.ts';
 import { type Clock, type CrawlStore, type Sink, systemClock } from '../ports.ts';
 import type { CanonicalOptions } from '../request.ts';
@@ -22,7 +23,7 @@ import {
 const KNOWN = [
   ...Object.keys(CRAWLER_DEFAULTS),
   ...['userAgent', 'filter', 'store', 'backoffMs', 'dnsLookup', 'headers', 'from', 'acceptLanguage', 'accept', 'sinks'],
-  ...['canonical', 'clock', 'proxy', 'tls'],
+  ...['canonical', 'clock', 'proxy', 'tls', 'pageWorker'],
 ];
 
 /** The options of one crawler, checked and complete; later changes to the user's object don't reach it. */
@@ -49,6 +50,7 @@ export interface Settings {
   readonly accept: Accept;
   readonly sitemaps: SitemapMode;
   readonly sinks: readonly Sink[];
+  readonly pageWorker: PageWorkerSettings | undefined;
   readonly canonical: CanonicalOptions | undefined;
   readonly statsEveryPages: number;
   readonly statsEveryMs: number;
@@ -107,6 +109,7 @@ export function readOptions(options: CrawlerOptions): Settings {
     accept: callable('accept', options.accept, acceptPages),
     sitemaps: oneOf('sitemaps', options.sitemaps, d.sitemaps, ['off', 'robots', 'auto']),
     sinks: readSinks(options.sinks),
+    pageWorker: pageWorkerSettings(options),
     canonical: options.canonical === undefined ? undefined : readCanonical(options.canonical),
     statsEveryPages: integer('statsEveryPages', options.statsEveryPages, d.statsEveryPages, 1),
     statsEveryMs: number('statsEveryMs', options.statsEveryMs, d.statsEveryMs, 1),

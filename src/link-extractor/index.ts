@@ -71,6 +71,8 @@ export interface ScanResult {
  * Not links: `ping`, targets of POST, and what robots.txt names. Whether a link may be followed is for others to say.
  */
 export class LinkExtractor {
+  /** The options it was made with, defaults filled in. */
+  readonly options: Complete<LinkExtractorOptions>;
   readonly #rules: ProfileRules;
   readonly #maxLinks: number;
 
@@ -85,8 +87,12 @@ export class LinkExtractor {
       );
     }
     const known = ['navigation', 'resources', 'exhaustive'] as const;
-    this.#rules = rulesOf(oneOf('profile', profile, LINK_EXTRACTOR_DEFAULTS.profile, known));
-    this.#maxLinks = integer('maxLinks', maxLinks, LINK_EXTRACTOR_DEFAULTS.maxLinks);
+    this.options = {
+      profile: oneOf('profile', profile, LINK_EXTRACTOR_DEFAULTS.profile, known),
+      maxLinks: integer('maxLinks', maxLinks, LINK_EXTRACTOR_DEFAULTS.maxLinks),
+    };
+    this.#rules = rulesOf(this.options.profile);
+    this.#maxLinks = this.options.maxLinks;
   }
 
   /** The links of a document. Never throws. */

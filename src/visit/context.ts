@@ -3,6 +3,7 @@ import type { CrawlError } from '../errors.ts';
 import type { Fetcher } from '../fetcher/index.ts';
 import type { Frontier } from '../frontier.ts';
 import type { LinkExtractor } from '../link-extractor/index.ts';
+import type { FetchedPage } from '../page.ts';
 import type { Clock } from '../ports.ts';
 import type { RobotsCache } from '../robots-cache.ts';
 import type { StatsCollector } from '../stats.ts';
@@ -64,9 +65,9 @@ export interface VisitEvents {
 export interface VisitHooks {
   /**
    * Resolves when listeners, `visit`, sinks and the reader of `pages()` are done with the page; with `false` where the
-   * reader is gone and never saw it.
+   * reader is gone and never saw it, or the crawl was stopped at once.
    */
-  deliver(page: Page): Promise<boolean>;
+  deliver(page: FetchedPage): Promise<boolean>;
   expand(page: Page): Promise<readonly Link[]>;
   shouldVisit(link: Link, from: Page): Promise<boolean> | boolean;
   /** The front queue of a request; absent where the user has no say in it. */
