@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
@@ -93,11 +94,36 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       expect((await load(site.url('/'))).body).toHaveLength(0);
     });
 
-    test('followed by junk behind its gzip member is read without the junk', async () => {
-      await using site = await serve(Buffer.concat([gzipSync(BYTES), Buffer.from('\0\0junk')]), {
-        'content-encoding': 'gzip',
-      });
-      expect((await load(site.url('/'))).body.equals(BYTES)).toBe(true);
+    test.each([
+      ['zeros and text', Buffer.from('\0\0junk')],
+      ['text', Buffer.from('<!-- made by a proxy -->')],
+      ['half of what a member begins with', Buffer.from([0x1f])],
+      ['more than fits into a chunk', Buffer.alloc(300_000, 'junk')],
+    ])('followed by junk behind its gzip (%s) is read without the junk', async (_, junk) => {
+      const noise = Buffer.concat(Array.from({ length: 2000 }, (_, n) => createHash('sha512').update(`${n}`).digest()));
+      for (const bytes of [BYTES, noise]) {
+        await using site = await serve(Buffer.concat([gzipSync(bytes), junk]), { 'content-encoding': 'gzip' });
+        expect((await load(site.url('/'))).body.equals(bytes)).toBe(true);
+      }
+    });
+
+    test('of gzip members or deflate blocks without end that hold nothing ends long before its time', async () => {
+      const nothing = {
+        gzip: [Buffer.alloc(0), Buffer.concat(Array.from({ length: 500 }, () => gzipSync('')))],
+        deflate: [Buffer.from([0x78, 0x9c]), Buffer.from('0000ffff'.padStart(10, '0').repeat(3000), 'hex')],
+      } as const;
+      for (const [coding, [start, piece]] of Object.entries(nothing)) {
+        await using site = await startSite((_, response) => {
+          response.writeHead(200, { 'content-encoding': coding }).write(start);
+          const more = () => {
+            while (!response.destroyed && response.write(piece));
+          };
+          response.on('drain', more);
+          more();
+        });
+        const error = await rejection(load(site.url('/'), { maxBodyBytes: 100_000 }));
+        expect(['CRAWL_BODY_BOMB', 'CRAWL_BODY_UNDECODABLE']).toContain((error as CrawlError).code);
+      }
     });
 
     test.each([

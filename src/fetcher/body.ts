@@ -46,6 +46,21 @@ export class Meter {
     return chunk.subarray(0, room);
   }
 
+  /**
+   * Ends a body of which there is more before decompression than there may be behind it: it holds next to nothing, and
+   * would be read for as long as it is sent.
+   */
+  watch(source: Readable): void {
+    const most = this.limits.maxBytes + RATIO_FROM_BYTES;
+    let bytes = 0;
+    source.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= most) return;
+      const message = `The body is larger before decompression than it may be behind it (maxBodyBytes): ${this.url}`;
+      source.destroy(new CrawlError('CRAWL_BODY_BOMB', message, { url: this.url }));
+    });
+  }
+
   /** @throws {@link CrawlError} `CRAWL_BODY_BOMB` */
   checkRatio(bytes: number, wireBytes: number | undefined): void {
     const { maxRatio } = this.limits;
@@ -74,7 +89,7 @@ export async function readBody(source: Readable, codings: readonly string[], met
     const steps = stepsFor(codings, head.data, meter);
     const small = head.ended ? decodeSmall(steps, head.data, meter) : undefined;
     if (small !== undefined) return small;
-    const { first, rest, wireBytes } = decode(source, head, steps);
+    const { first, rest, wireBytes } = decode(source, head, steps, meter);
     const kept = first.length > 0 ? [meter.take(first, undefined)] : [];
     if (rest === undefined || meter.truncated) {
       source.destroy();
@@ -91,7 +106,7 @@ export async function readBody(source: Readable, codings: readonly string[], met
 export async function openBody(source: Readable, codings: readonly string[], meter: Meter): Promise<Decoded> {
   if (codings.length === 0) return { first: Buffer.alloc(0), rest: source, wireBytes: NOTHING_COMPRESSED };
   const head = await gather(source, SNIFF_BYTES);
-  return decode(source, head, stepsFor(codings, head.data, meter));
+  return decode(source, head, stepsFor(codings, head.data, meter), meter);
 }
 
 const NOTHING_COMPRESSED = (): undefined => undefined;
@@ -118,7 +133,7 @@ function decodeSmall(steps: readonly Coding[], data: Buffer, meter: Meter): Buff
   }
 }
 
-function decode(source: Readable, head: Head, steps: readonly Coding[]): Decoded {
+function decode(source: Readable, head: Head, steps: readonly Coding[], meter: Meter): Decoded {
   const decoders = steps.map(decoder);
   const [outer] = decoders;
   const last = decoders.at(-1);
@@ -133,6 +148,7 @@ function decode(source: Readable, head: Head, steps: readonly Coding[]): Decoded
     if (decoders.length > 1) pipeline(decoders, ignore);
   } else {
     outer.write(head.data);
+    meter.watch(source);
     pipeline([source, ...decoders], ignore);
   }
   return { first: Buffer.alloc(0), rest: last, wireBytes: () => outer.bytesWritten };

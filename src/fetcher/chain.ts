@@ -23,6 +23,10 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 const HTML: ReadonlySet<string> = new Set(['text/html', 'application/xhtml+xml']);
 const NOTHING: Buffer = Buffer.alloc(0);
 
+/** Chunks of a single byte take six bytes each; the head and what a chunk may have besides come on top. */
+const WIRE_BYTES_PER_BYTE = 16;
+const WIRE_BYTES_MORE = 1_048_576;
+
 /** Who sends the requests of a fetch. */
 export interface HopTransport {
   request(hop: Hop): Promise<TransportResponse>;
@@ -47,6 +51,7 @@ export class Chain {
   readonly #guard: AddressGuard;
   readonly #hops: RedirectHop[] = [];
   #url: URL;
+  #hop: Hop | undefined;
   #sentAt = 0;
   #answeredAt = 0;
 
@@ -95,6 +100,7 @@ export class Chain {
     if (settings.cookies !== undefined) await this.#addCookies(settings.cookies, headers);
     const resend = this.#request.resend ?? this.#request.redirect !== 'manual';
     const hop = new Hop(url, headers, { deadline, guard: this.#guard, settings, resend, trusted });
+    this.#hop = hop;
     this.#sentAt = performance.now();
     let response: TransportResponse;
     try {
@@ -166,8 +172,10 @@ export class Chain {
       await discard(response);
       return this.#result(response, head, acceptance, acceptance === 'stream' ? { stream: Readable.from([]) } : {});
     }
+    const maxBytes = this.#maxBytes(head.contentType);
+    if (this.#hop !== undefined) this.#hop.maxWireBytes = WIRE_BYTES_PER_BYTE * maxBytes + WIRE_BYTES_MORE;
     const meter = new Meter(head.url, {
-      maxBytes: this.#maxBytes(head.contentType),
+      maxBytes,
       maxRatio: this.#context.settings.maxDecompressionRatio,
     });
     const source = response.body as Readable;

@@ -2,6 +2,7 @@ import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import { CrawlError } from '../errors.ts';
 import type { Headers } from '../types.ts';
+import { GunzipStream } from './gunzip-stream.ts';
 import { gunzip } from './gzip.ts';
 
 /** A content coding that can be undone. */
@@ -122,11 +123,11 @@ const zstdParameter = (zlib.constants as Record<string, number>).ZSTD_d_windowLo
 const ZSTD_PARAMS: Readonly<Record<number, number>> =
   zstdParameter === undefined ? {} : { [zstdParameter]: ZSTD_WINDOW_LOG };
 
-/** A stream that undoes a coding. Behind the end of gzip it ignores zeros and what follows them, no other junk. */
+/** A stream that undoes a coding. */
 export function decoder(coding: Coding): Transform & { readonly bytesWritten: number } {
   switch (coding) {
     case 'gzip':
-      return zlib.createGunzip();
+      return new GunzipStream();
     case 'deflate':
       return zlib.createInflate();
     case 'deflate-raw':

@@ -10,8 +10,12 @@ import type { Hop } from './hop.ts';
 /** A kept-alive socket may be closed by the server just when it is used again; then the request was most likely never read. */
 const STALE_SOCKET_TRIES = 2;
 
+/** Heads of answers before the answer (1xx) that a request may get, each as long as the limit. */
+const MAX_HEADS = 4;
+
 /** What exchanges of one transport have in common. */
 export interface ExchangeContext {
+  readonly maxHeaderBytes: number;
   readonly maxHeaderFields: number;
   readonly idle: IdleSockets;
 }
@@ -46,6 +50,9 @@ export class Exchange {
   #fresh = true;
   #stale = false;
   #response: IncomingMessage | undefined;
+  #socket: Socket | undefined;
+  #wireBytes = 0;
+  #headIsIn = false;
   #lookedUpAt = 0;
   #connectedAt = 0;
   #readyAt = 0;
@@ -93,8 +100,14 @@ export class Exchange {
     this.#giveUp(protocolError(this.#hop.url, 'the server changed to another protocol'));
   }
 
+  /** The parser has all of the head, also where the client tells only later. */
+  onHead(): void {
+    this.#headIsIn = true;
+  }
+
   onResponse(response: IncomingMessage): void {
     const { deadline, url } = this.#hop;
+    this.onHead();
     const { idle, maxHeaderFields } = this.#context;
     deadline.endPhase();
     this.#phase = 'body';
@@ -106,6 +119,7 @@ export class Exchange {
     this.#response = response;
     deadline.watch((reason) => void response.destroy(reason));
     const headers = toHeaders(response.rawHeaders);
+    this.#keepCounting(response, headers['transfer-encoding'] !== undefined);
     const keepAlive = headers['keep-alive'];
     if (keepAlive !== undefined) idle.hint(response.socket, keepAlive);
     this.#resolve({
@@ -141,7 +155,29 @@ export class Exchange {
     this.#readyAt = performance.now();
     if (this.#phase !== 'connect') return;
     this.#phase = 'headers';
+    this.#socket = socket;
+    socket.on('data', this.#count);
     hop.deadline.beginPhase(hop.headersTimeoutMs, () => this.#giveUp(lateError('headers', hop)));
+  }
+
+  /**
+   * Node's parser has limits for the fields of a head, but reads empty lines and heads of 1xx before it, and zeros in the
+   * size of a chunk, for as long as they are sent.
+   */
+  readonly #count = (data: Buffer): void => {
+    this.#wireBytes += data.length;
+    const { maxWireBytes, url } = this.#hop;
+    if (!this.#headIsIn) {
+      if (this.#wireBytes > MAX_HEADS * this.#context.maxHeaderBytes + data.length) this.#giveUp(headTooLarge(url));
+    } else if (this.#wireBytes > maxWireBytes) {
+      this.#response?.destroy(protocolError(url, 'its chunks are many times larger than what they hold'));
+    }
+  };
+
+  #keepCounting(response: IncomingMessage, inChunks: boolean): void {
+    const stop = (): void => void this.#socket?.off('data', this.#count);
+    if (inChunks) response.once('close', stop);
+    else stop();
   }
 
   /** Not every client tells why a request ended that was destroyed. */

@@ -20,6 +20,7 @@ export class GotTransport extends HttpTransport {
     const open = (_url: URL, options: RequestOptions): ClientRequest => {
       request = this.connections.open(hop, options);
       request.once('socket', (socket) => exchange.onSocket(socket, request?.reusedSocket === true));
+      request.once('response', () => exchange.onHead());
       request.once('upgrade', (_response, socket) => exchange.onUpgrade(socket));
       return request;
     };

@@ -5,7 +5,9 @@ const FLAG_HEADER_CRC = 0x02;
 const FLAG_EXTRA = 0x04;
 const FLAG_NAME = 0x08;
 const FLAG_COMMENT = 0x10;
-const TRAILER_BYTES = 8;
+
+/** Checksum and length behind the data of a member. */
+export const TRAILER_BYTES = 8;
 
 /**
  * Undoes gzip (RFC 1952), all members of it, and ignores what follows the last, as browsers do; zlib itself takes
@@ -39,11 +41,13 @@ function wholeMembers(body: Buffer, most: number): Buffer | undefined {
   return outputs.length === 0 ? undefined : Buffer.concat(outputs);
 }
 
-function isMember(body: Buffer, at: number): boolean {
+/** Whether a member of gzip begins here. */
+export function isMember(body: Buffer, at: number): boolean {
   return body[at] === 0x1f && body[at + 1] === 0x8b && body[at + 2] === 8;
 }
 
-function endOfHeader(body: Buffer, start: number): number | undefined {
+/** Where the data of the member that begins at `start` begins; `undefined` where that has not come yet. */
+export function endOfHeader(body: Buffer, start: number): number | undefined {
   const flags = body[start + 3] ?? 0;
   let at = start + 10;
   if (flags & FLAG_EXTRA) at += 2 + (body[at] ?? 0) + 256 * (body[at + 1] ?? 0);

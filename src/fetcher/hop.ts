@@ -28,6 +28,8 @@ export class Hop {
   route: ProxyRoute | undefined;
   /** The address that the proxy is told in place of the name. */
   targetAddress: string | undefined;
+  /** Most bytes that an answer may take on its connection, with all that frames it. */
+  maxWireBytes: number = Number.POSITIVE_INFINITY;
   readonly #settings: FetcherSettings;
   #prepared: Socket | undefined;
   #onGivenUp: (() => void) | undefined;

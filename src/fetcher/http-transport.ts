@@ -19,7 +19,8 @@ export abstract class HttpTransport {
   constructor(settings: FetcherSettings) {
     this.#settings = settings;
     this.connections = new Connections(settings);
-    this.context = { maxHeaderFields: settings.maxHeaderFields, idle: this.connections.idle };
+    const { maxHeaderBytes, maxHeaderFields } = settings;
+    this.context = { maxHeaderBytes, maxHeaderFields, idle: this.connections.idle };
   }
 
   /** Resolves when requests can be sent; the time it takes is no request's. `undefined` where there is nothing to wait for. */
