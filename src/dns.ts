@@ -1,31 +1,11 @@
 import { isIP, type LookupFunction } from 'node:net';
+import { askLookup, type DnsLookup, failed, type ResolvedAddress } from './dns/ask-lookup.ts';
 import { CrawlError, describeThrown, isCrawlError } from './errors.ts';
 import { integer, onlyKnown } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
 import { systemLookup } from './system-lookup.ts';
 
-/** One address of a host. */
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: 4 | 6;
-}
-
-/** What a lookup may answer with, by promise or callback. */
-export type LookupAnswer = string | readonly (string | { readonly address: string; readonly family?: number })[];
-
-/** As `dns.lookup` calls back. */
-export type LookupCallback = (error: Error | null, address?: LookupAnswer, family?: number) => void;
-
-/**
- * Finds the addresses of a host: a function with the signature of Node's `dns.lookup`, or one that returns a promise of
- * an address, of several, or of `{ address, family }` objects.
- */
-export type DnsLookup = (
-  hostname: string,
-  options: { readonly all: true; readonly family: 0 },
-  callback: LookupCallback,
-  // biome-ignore lint/suspicious/noConfusingVoidType: what a function that calls back returns
-) => Promise<LookupAnswer> | void;
+export type { DnsLookup, LookupAnswer, LookupCallback, ResolvedAddress } from './dns/ask-lookup.ts';
 
 /** Decides about an address; throws to refuse. `AddressGuard` is one. */
 export interface AddressJudge {
@@ -38,7 +18,10 @@ export interface DnsCacheOptions {
   readonly lookup?: DnsLookup | undefined;
   /** How long an answer serves, in milliseconds; kept within a minute and an hour. @defaultValue 300 000 */
   readonly ttlMs?: number | undefined;
-  /** How long a failure serves, in milliseconds. @defaultValue 30 000 */
+  /**
+   * How long it is remembered that a name does not exist, in milliseconds; any other failure may pass at any moment and
+   * serves for half a second. @defaultValue 30 000
+   */
   readonly negativeTtlMs?: number | undefined;
   /** Longest wait for one answer, in milliseconds. @defaultValue 10 000 */
   readonly timeoutMs?: number | undefined;
@@ -67,11 +50,29 @@ export const DNS_DEFAULTS: Readonly<{
 
 const SHORTEST_TTL_MS = 60_000;
 const LONGEST_TTL_MS = 3_600_000;
+/** Shorter than any back-off, and long enough for all who ask at one moment. */
+const TEMPORARY_TTL_MS = 500;
+/** Questions that are open ahead of time. */
+const MOST_PREFETCHES = 64;
+
+/** Codes of `getaddrinfo` and of c-ares for: there is no such name, or it has no address. */
+const NO_SUCH_NAME: ReadonlySet<string> = new Set([
+  'ENOTFOUND',
+  'ENODATA',
+  'ENONAME',
+  'EBADNAME',
+  'EAI_NONAME',
+  'EAI_NODATA',
+]);
 
 interface Entry {
   readonly answer: Promise<readonly ResolvedAddress[]>;
   /** `Infinity` while the question is open. */
   expiresAt: number;
+  /** Once they are known. */
+  addresses: readonly ResolvedAddress[] | undefined;
+  hasFailed: boolean;
+  readonly askedAt: number;
 }
 
 /**
@@ -89,6 +90,7 @@ export class DnsCache {
   readonly #clock: Clock;
   /** In order of last use. */
   readonly #entries = new Map<string, Entry>();
+  #prefetching = 0;
 
   constructor(options: DnsCacheOptions = {}) {
     onlyKnown('DnsCache', options, Object.keys(DNS_DEFAULTS));
@@ -130,19 +132,60 @@ export class DnsCache {
         return known.answer;
       }
     }
-    const entry: Entry = { answer: this.#ask(host), expiresAt: Number.POSITIVE_INFINITY };
+    const entry: Entry = {
+      answer: this.#ask(host),
+      expiresAt: Number.POSITIVE_INFINITY,
+      addresses: undefined,
+      hasFailed: false,
+      askedAt: performance.now(),
+    };
     entry.answer.then(
-      () => this.#keep(entry, this.#ttlMs),
-      () => this.#keep(entry, this.#negativeTtlMs),
+      (addresses) => {
+        entry.addresses = addresses;
+        this.#keep(entry, this.#ttlMs);
+      },
+      (error) => {
+        entry.hasFailed = true;
+        this.#keep(entry, isLasting(error) ? this.#negativeTtlMs : Math.min(TEMPORARY_TTL_MS, this.#negativeTtlMs));
+      },
     );
     this.#entries.set(key, entry);
     this.#evict();
     return entry.answer;
   }
 
-  /** Starts a look-up so that its answer is there when it is needed. Never throws; a failure shows where it is used. */
+  /**
+   * The addresses of a host where they are in the cache, without asking anybody. Never throws.
+   * @param host - In lower case, without a dot at its end.
+   */
+  known(host: string): readonly ResolvedAddress[] | undefined {
+    const entry = this.#entries.get(host);
+    if (entry?.addresses === undefined || !(entry.expiresAt > this.#clock.now())) return undefined;
+    this.#entries.delete(host);
+    this.#entries.set(host, entry);
+    return entry.addresses;
+  }
+
+  /** For how long the question for a host has been open, in milliseconds; 0 where none is. Never throws. */
+  waitedMs(host: string): number {
+    const entry = this.#entries.get(host);
+    return entry?.expiresAt === Number.POSITIVE_INFINITY ? performance.now() - entry.askedAt : 0;
+  }
+
+  /** Lets a host be asked for again that was not found. Never throws. */
+  forgetFailure(host: string): void {
+    if (this.#entries.get(host)?.hasFailed === true) this.#entries.delete(host);
+  }
+
+  /**
+   * Starts a look-up so that its answer is there when it is needed, if not too many are under way. Never throws; a failure
+   * shows where it is used.
+   */
   prefetch(hostname: string): void {
-    this.resolve(hostname).catch(() => {});
+    if (this.#prefetching >= MOST_PREFETCHES || this.known(hostname) !== undefined) return;
+    this.#prefetching++;
+    const done = (): void => void this.#prefetching--;
+    this.resolve(hostname).then(done, done);
   }
 
   /**
@@ -196,6 +239,12 @@ export class DnsCache {
   }
 }
 
+/** Whether a failure says that the name does not exist, and not that nobody could tell. */
+function isLasting(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } | undefined };
+  return NO_SUCH_NAME.has(String(cause?.code));
+}
+
 const EVERYTHING: AddressJudge = { check: () => {} };
 const LONGEST_TIMER_MS = 2_147_483_647;
 
@@ -225,52 +274,8 @@ function wantedFamily(family: number | string | undefined): number {
   return family === 4 || family === 'IPv4' ? 4 : family === 6 || family === 'IPv6' ? 6 : 0;
 }
 
-/** Asks a function of the user's, whichever of the two forms it has. */
-function askLookup(lookup: DnsLookup, hostname: string): Promise<readonly ResolvedAddress[]> {
-  return new Promise((resolve, reject) => {
-    const answered = (answer: LookupAnswer | undefined) => {
-      try {
-        resolve(toAddresses(hostname, answer));
-      } catch (error) {
-        reject(error);
-      }
-    };
-    const called = lookup(hostname, { all: true, family: 0 }, (error, answer) =>
-      error ? reject(error) : answered(answer),
-    );
-    if (!isThenable(called)) return;
-    called.then((answer) => {
-      // An async function written for the callback has nothing to say when it returns.
-      if (answer !== undefined || lookup.length < 3) answered(answer);
-    }, reject);
-  });
-}
-
-function isThenable<T>(value: T): value is T & PromiseLike<LookupAnswer | undefined> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
-}
-
-function toAddresses(hostname: string, answer: LookupAnswer | undefined): readonly ResolvedAddress[] {
-  const list = typeof answer === 'string' ? [answer] : Array.isArray(answer) ? answer : [];
-  const addresses = list.map((found: string | { readonly address: string }) => {
-    const address = typeof found === 'string' ? found : found?.address;
-    const family = isIP(String(address));
-    if (family === 0) throw failed(hostname, `the lookup answered ${JSON.stringify(address)}, which is no IP address`);
-    return { address: address as string, family: family === 4 ? (4 as const) : (6 as const) };
-  });
-  if (addresses.length === 0) throw failed(hostname, 'it has no address');
-  return addresses;
-}
-
 /** Lower case, an IPv6 address without its brackets. */
 function bareName(hostname: string): string {
   const host = hostname.toLowerCase();
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
-}
-
-function failed(hostname: string, why: string, cause?: unknown): CrawlError {
-  return new CrawlError('CRAWL_DNS_FAILED', `The host ${hostname} can't be found: ${why}`, {
-    retryable: true,
-    ...(cause === undefined ? {} : { cause }),
-  });
 }

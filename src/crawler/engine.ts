@@ -12,6 +12,8 @@ export interface EngineParts {
   /** One lease to its settlement; rejects only where the store is lost. */
   readonly visit: (lease: Lease) => Promise<void>;
   readonly unreachable: UnreachableHosts;
+  /** Begins to look for the addresses of hosts that will soon be asked. Never throws. */
+  readonly prefetch: (hosts: readonly string[]) => void;
   /** Called after each visit. */
   readonly afterVisit: () => void;
 }
@@ -20,6 +22,10 @@ export interface EngineParts {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Leases are renewed this often, well within their time. */
 const RENEW_EVERY_MS = 60_000;
+
+/** How often, and how far, it is looked which hosts come next. */
+const LOOK_AHEAD_EVERY_MS = 100;
+const LOOK_AHEAD_HOSTS = 64;
 
 /** How long `pause` and `stop` wait for pages that are with the user's code, once nothing else is in flight. */
 const DELIVERY_PATIENCE_MS = 100;
@@ -39,6 +45,7 @@ export class Engine {
   #wake: (() => void) | undefined;
   #delivering = 0;
   #renewedAt = 0;
+  #lookedAheadAt = Number.NEGATIVE_INFINITY;
   #patience: NodeJS.Timeout | undefined;
   #idle: ((state: 'idle' | 'delivering') => void)[] = [];
 
@@ -141,8 +148,17 @@ export class Engine {
     if (this.#held.size > 0 && this.#parts.clock.now() - this.#renewedAt >= RENEW_EVERY_MS) await this.#renew();
     const leases = await frontier.lease(room);
     for (const lease of leases) this.#start(lease);
+    if (leases.length > 0) await this.#lookAhead();
     if (leases.length >= room) return false;
     return this.#rest();
+  }
+
+  /** Not with every lease: what comes next hardly changes in so short a time. */
+  async #lookAhead(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#lookedAheadAt < LOOK_AHEAD_EVERY_MS) return;
+    this.#lookedAheadAt = now;
+    this.#parts.prefetch(await this.#parts.frontier.upcoming(LOOK_AHEAD_HOSTS));
   }
 
   /** Nothing more is due: sleeps, or finds that the crawl is over. */

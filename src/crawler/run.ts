@@ -164,6 +164,7 @@ export class Run {
       clock,
       concurrency,
       unreachable: session.unreachable,
+      prefetch: (hosts) => session.finder.prefetch(hosts),
       pagesLeft: () => maxPages - session.stats.pages,
       visit: (lease) => visit(context, lease),
       afterVisit: () => {

@@ -1,13 +1,15 @@
 import { AddressGuard } from '../address-guard.ts';
 import { Admission } from '../admission.ts';
 import { DnsCache } from '../dns.ts';
-import { Fetcher } from '../fetcher/index.ts';
+import { Fetcher, type ProxyOption } from '../fetcher/index.ts';
+import { takesNames } from '../fetcher/proxy.ts';
 import { Frontier } from '../frontier.ts';
 import type { CrawlStore } from '../ports.ts';
 import { RobotsCache } from '../robots-cache.ts';
 import { StatsCollector } from '../stats.ts';
 import { openStore } from '../store/open.ts';
 import { ContentSeen } from '../visit/content-seen.ts';
+import { HostFinder, type WhoFinds } from '../visit/host-finder.ts';
 import { UnreachableHosts } from '../visit/unreachable-hosts.ts';
 import type { Settings } from './settings.ts';
 
@@ -24,7 +26,7 @@ export class Session {
   readonly store: CrawlStore;
   readonly frontier: Frontier;
   readonly fetcher: Fetcher;
-  readonly dns: DnsCache;
+  readonly finder: HostFinder;
   readonly guard: AddressGuard;
   readonly robots: RobotsCache | undefined;
   readonly admission: Admission;
@@ -62,8 +64,9 @@ export class Session {
     this.frontier = frontier;
     this.#ownsStore = ownsStore;
     this.guard = new AddressGuard(settings.network);
-    this.dns = new DnsCache({ clock: settings.clock, lookup: settings.dnsLookup });
-    this.fetcher = new Fetcher({ ...settings.fetcher, network: this.guard, dnsLookup: this.dns });
+    const dns = new DnsCache({ clock: settings.clock, lookup: settings.dnsLookup });
+    this.finder = new HostFinder(dns, whoFinds(settings.fetcher.proxy, this.guard));
+    this.fetcher = new Fetcher({ ...settings.fetcher, network: this.guard, dnsLookup: dns });
     // In memory these would only be kept twice.
     const durable = store.durable === true ? store : undefined;
     this.robots = settings.respectRobots
@@ -140,6 +143,14 @@ export class Session {
     const stats = decode(await this.store.getMeta(STATS));
     if (stats !== undefined) this.stats.restore(stats);
   }
+}
+
+/** A proxy that takes names finds hosts itself, but those whose addresses the guard must see before. */
+function whoFinds(proxy: ProxyOption | undefined, guard: AddressGuard): (hostname: string) => WhoFinds {
+  const takes = takesNames(proxy);
+  if (takes === false) return () => 'here';
+  if (takes === undefined) return () => 'unsure';
+  return (hostname) => (guard.dependsOnAddress(hostname) ? 'here' : 'proxy');
 }
 
 /** Origins of the seeds of a crawl, as its store has them: what its scope is made of. */

@@ -19,7 +19,7 @@ export interface VisitParts {
 
 /** What all visits of a run share. */
 export function visitContext(session: Session, settings: Settings, parts: VisitParts): VisitContext {
-  const { frontier, fetcher, robots, dns, admission, stats, contentSeen, unreachable, store } = session;
+  const { frontier, fetcher, robots, finder, admission, stats, contentSeen, unreachable, store } = session;
   const { clock, extractor, politeness, retries, maxRedirects, maxPagesPerHost, maxCrawlDelayMs } = settings;
   const { user, lost } = parts;
   const sharesAddresses = Math.min(politeness.ipDelayMs ?? 0, politeness.minDelayMs ?? 0) > 0;
@@ -28,7 +28,8 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
     frontier,
     fetcher,
     robots,
-    resolve: sharesAddresses ? (hostname) => dns.resolve(hostname) : undefined,
+    finder,
+    sharesAddresses,
     admission,
     extractor,
     stats,

@@ -57,6 +57,15 @@ export function routeOf(proxy: ProxyOption, url: URL): ProxyRoute | undefined {
   return chosen === undefined || chosen === null ? undefined : parseProxy(chosen);
 }
 
+/**
+ * Whether it is told a name in place of an address, so that nobody here has to know where the host is; `undefined` where
+ * a function chooses. Never throws for a proxy that was checked.
+ */
+export function takesNames(proxy: ProxyOption | undefined): boolean | undefined {
+  if (typeof proxy === 'function') return undefined;
+  return proxy !== undefined && !parseProxy(proxy).resolvesHere;
+}
+
 const parsed = new Map<string, ProxyRoute>();
 const MOST_PARSED = 1_000;
 

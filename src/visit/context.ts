@@ -18,6 +18,7 @@ import type {
   SkipReason,
 } from '../types.ts';
 import type { ContentSeen } from './content-seen.ts';
+import type { HostFinder } from './host-finder.ts';
 import type { UnreachableHosts } from './unreachable-hosts.ts';
 import type { Versions } from './versions.ts';
 
@@ -28,8 +29,9 @@ export interface VisitContext {
   readonly fetcher: Fetcher;
   /** Absent where robots rules are not asked for. */
   readonly robots: RobotsCache | undefined;
-  /** Addresses of a host; absent where addresses don't matter to politeness. */
-  readonly resolve: ((hostname: string) => Promise<readonly { readonly address: string }[]>) | undefined;
+  readonly finder: HostFinder;
+  /** Whether hosts of one address share its clock. */
+  readonly sharesAddresses: boolean;
   readonly admission: Admission;
   readonly extractor: LinkExtractor;
   readonly stats: StatsCollector;

@@ -9,6 +9,7 @@ import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
 import { deferred, type Ending, skippedUnasked } from './ending.ts';
 import { failed } from './failure.ts';
+import { putOff } from './put-off.ts';
 
 /** How soon a URL is tried again whose rules are on their way through another host's queue. */
 const PENDING_POLL_MS = 500;
@@ -58,7 +59,7 @@ export async function robotsHop(context: VisitContext, lease: Lease): Promise<En
 
 async function fetchRules(context: VisitContext, lease: Lease, origin: string): Promise<Ending> {
   const next = context.robots?.nextFetch(origin);
-  if (next === undefined) return pollLater(context, lease);
+  if (next === undefined) return putOff(context, lease, PENDING_POLL_MS);
   const busy = await addressGate(context, lease);
   if (busy !== undefined) {
     context.robots?.abandon(origin);
@@ -189,12 +190,6 @@ async function unreachable(context: VisitContext, lease: Lease, origin: string, 
     announce: () =>
       context.events.emit('host', host, { status: 'robots-unreachable', nextAt: retryAt, delayMs: lease.host.delayMs }),
   };
-}
-
-async function pollLater(context: VisitContext, lease: Lease): Promise<Ending> {
-  const nextAt = Math.max(lease.host.nextAt, context.clock.now() + PENDING_POLL_MS);
-  await context.frontier.setHost(lease.request.host, { nextAt });
-  return deferred();
 }
 
 function refuse(context: VisitContext, lease: Lease, reason: SkipReason): Ending {
