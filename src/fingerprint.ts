@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import CRC32 from 'crc-32';
 import { CrawlError } from './errors.ts';
@@ -14,7 +14,7 @@ export interface Hash64 {
 
 /** The digest of a body, for telling whether two are the same: SHA-256, 64 hexadecimal digits. Never throws. */
 export function fingerprint(body: Uint8Array): string {
-  return createHash('sha256').update(body).digest('hex');
+  return hash('sha256', body, 'hex');
 }
 
 /**

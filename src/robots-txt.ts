@@ -3,7 +3,7 @@ import { productToken } from './headers.ts';
 import { canonicalPath } from './robots-txt/canonical.ts';
 import { type Group, type RobotsRecord, readRecords, selectGroup } from './robots-txt/group.ts';
 import { type RobotsBytes, readBytes } from './robots-txt/lines.ts';
-import { originOf, parseHttpUrl, tryParse } from './robots-txt/origin.ts';
+import { originOf, parseHttpUrl, plainPathOf, tryParse } from './robots-txt/origin.ts';
 import { RuleSet } from './robots-txt/rule-set.ts';
 
 export type { RobotsRecord } from './robots-txt/group.ts';
@@ -73,7 +73,8 @@ export class RobotsTxt {
    * @throws {@link CrawlError} `CRAWL_URL_INVALID` where the URL is not of this file's {@link origin}.
    */
   matches(url: string, userAgent: RobotsAgent): RobotsMatch {
-    const path = canonicalPath(this.#pathOf(url));
+    // A plain path is in canonical form as it is.
+    const path = plainPathOf(url, this.origin) ?? canonicalPath(this.#pathOf(url));
     if (path === '/robots.txt') return { allowed: true };
     const rule = this.#agent(userAgent).rules.decide(path);
     return rule === undefined ? { allowed: true } : { allowed: rule.allow, rule: rule.text, line: rule.line };

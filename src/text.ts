@@ -1,5 +1,6 @@
-import { Buffer, isAscii, isUtf8 } from 'node:buffer';
+import { Buffer, isAscii, isUtf8, transcode } from 'node:buffer';
 import { createRequire } from 'node:module';
+import { endianness } from 'node:os';
 import { parseContentType } from './headers.ts';
 import { declaredLabels } from './text/declaration.ts';
 
@@ -117,12 +118,23 @@ function decodeAs(bytes: Buffer, encoding: string): string {
   if (!OTHER_THAN_ASCII.has(encoding)) {
     if (isAscii(bytes)) return bytes.toString('latin1');
     if (encoding === 'utf-8')
-      return isUtf8(bytes) ? bytes.toString('utf8') : new TextDecoder('utf-8', KEEP_MARK).decode(bytes);
+      return isUtf8(bytes) ? decodeUtf8(bytes) : new TextDecoder('utf-8', KEEP_MARK).decode(bytes);
   }
   // Stands for encodings that were used for attacks: decodes to one U+FFFD, so that nothing comes of it.
   if (encoding === 'replacement') return bytes.length === 0 ? '' : '\uFFFD';
   const { TextDecoder: Decoder } = encodings();
   return new Decoder(encoding, KEEP_MARK).decode(bytes);
+}
+
+/** Texts from this length on are worth the way through UTF-16, which is several times as fast and costs a copy. */
+const LONG_BYTES = 2048;
+const IS_LITTLE_ENDIAN = endianness() === 'LE';
+
+/** Bytes that are valid UTF-8 and not ASCII alone. */
+function decodeUtf8(bytes: Buffer): string {
+  // Node may have been built without the tables that `transcode` needs.
+  if (bytes.length < LONG_BYTES || !IS_LITTLE_ENDIAN || transcode === undefined) return bytes.toString('utf8');
+  return transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
 }
 
 /** The mark that counts is taken off before; another one behind it is text. */

@@ -107,6 +107,11 @@ export function hostOf(resolved: string): string {
   return resolved.slice(start, end > 0 ? end : hostEnd(resolved, start, slash));
 }
 
+/** The origin of what {@link resolveUrl} gave, as `URL.origin` has it. Never throws. */
+export function originOf(resolved: string): string {
+  return resolved.slice(0, resolved.indexOf('/', authorityStart(resolved)));
+}
+
 /** Where the authority of an http or https URL begins; 0 for other schemes. */
 function authorityStart(href: string): number {
   if (href.startsWith('http://')) return 7;

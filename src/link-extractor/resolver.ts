@@ -21,8 +21,21 @@ const LETTER_H = 104;
 /** Depth of the codes of strings that do not stand in a document. */
 const STRINGS = 3;
 
-/** A host name of letters in lower case, digits, dots and single hyphens, whose last label can be no number. */
-const PLAIN_HOST = /^(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,}$/;
+/** Origins as written that the parser left as they were, or not; pages lead to the same few again and again. */
+const origins = new Map<string, boolean>();
+const MOST_ORIGINS = 4096;
+const LONGEST_ORIGIN = 250;
+
+/** Whether a scheme and an authority are in the form that the URL parser gives them: what follows makes no difference. */
+function isPlainOrigin(origin: string): boolean {
+  let plain = origins.get(origin);
+  if (plain === undefined) {
+    plain = origin.length <= LONGEST_ORIGIN && resolveUrl(origin) === `${origin}/`;
+    if (origins.size >= MOST_ORIGINS) origins.clear();
+    if (origin.length <= LONGEST_ORIGIN) origins.set(detached(origin), plain);
+  }
+  return plain;
+}
 
 /**
  * Resolves references against one base. References of plain characters are put together from the base's parts, which
@@ -41,8 +54,6 @@ export class Resolver {
   readonly #directoryHash: number;
   /** The hash of the URL that {@link resolveAt} gave last. */
   hash = 0;
-  /** Hosts found to be plain or not. */
-  #hosts: Map<string, boolean> | undefined;
 
   constructor(base: string | undefined) {
     this.#self = base === undefined ? null : resolveUrl(base);
@@ -120,14 +131,7 @@ export class Resolver {
     let slash = hostStart;
     while (slash < end && codes[slash] !== SLASH) slash++;
     if (slash >= end || !isPlain(codes, slash, end)) return undefined;
-    const host = text.slice(hostStart, slash);
-    this.#hosts ??= new Map();
-    let plain = this.#hosts.get(host);
-    if (plain === undefined) {
-      plain = host.length < 250 && PLAIN_HOST.test(host) && !host.includes('xn--');
-      this.#hosts.set(host, plain);
-    }
-    if (!plain) return undefined;
+    if (!isPlainOrigin(text.slice(start, slash))) return undefined;
     this.#hash(0, codes, start, end);
     return detached(text.slice(start, end));
   }

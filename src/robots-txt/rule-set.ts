@@ -101,10 +101,13 @@ function robotsParser(): ParseRobots {
 class PlainRules {
   readonly #parser: Parser;
   readonly #rules: readonly Rule[];
+  /** Their patterns, without the `$` that ends some. */
+  readonly #beginnings: readonly string[];
   readonly #reach: number;
 
   constructor(rules: readonly Rule[]) {
     this.#rules = rules;
+    this.#beginnings = rules.map(({ pattern }) => (pattern.endsWith('$') ? pattern.slice(0, -1) : pattern));
     // One character more than the longest rule shows whether the path ends where a `$` wants it to.
     this.#reach = longest(rules) + 1;
     const lines = rules.map(({ allow, pattern }) => `${allow ? 'Allow' : 'Disallow'}: /?${pattern}`);
@@ -112,9 +115,24 @@ class PlainRules {
   }
 
   decide(path: string): Rule | undefined {
+    const only = this.#only(path);
+    if (only !== 'several') return only;
     // All of the path stands in the query of a stand-in URL, on both sides: robots-parser takes URLs apart, and would
     // lose a `?` without a query and fold what looks like `..`; it leaves a query in canonical form as it is.
     const line = this.#parser.getMatchingLineNumber(`http://a/?${path.slice(0, this.#reach)}`, '*');
     return line > 0 ? this.#rules[line - 2] : undefined;
+  }
+
+  /** Most paths begin like one rule or none; there is nothing to be weighed then. */
+  #only(path: string): Rule | undefined | 'several' {
+    let only: Rule | undefined;
+    for (let i = 0; i < this.#beginnings.length; i++) {
+      const beginning = this.#beginnings[i] as string;
+      if (!path.startsWith(beginning)) continue;
+      const rule = this.#rules[i] as Rule;
+      if (only !== undefined || rule.pattern !== beginning) return 'several';
+      only = rule;
+    }
+    return only;
   }
 }

@@ -5,6 +5,7 @@ import type { Lease } from '../ports.ts';
 import { politenessHost } from '../request.ts';
 import { ROBOTS_MAX_BYTES } from '../robots-txt.ts';
 import type { SkipReason } from '../types.ts';
+import { originOf } from '../url.ts';
 import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
 import { deferred, type Ending, skippedUnasked } from './ending.ts';
@@ -30,9 +31,12 @@ export async function robotsGate(context: VisitContext, lease: Lease): Promise<R
   const { robots, userAgent } = context;
   const { request } = lease;
   if (robots === undefined) return { crawlDelayMs: 0 };
-  const origin = new URL(request.url).origin;
-  await robots.load(origin);
-  const verdict = robots.verdict(request.url, userAgent);
+  const origin = originOf(request.url);
+  let verdict = robots.verdict(request.url, userAgent);
+  if (verdict === undefined) {
+    await robots.load(origin);
+    verdict = robots.verdict(request.url, userAgent);
+  }
   if (verdict === undefined) return { ending: await fetchRules(context, lease, origin) };
   if (verdict.reason !== 'robots-unreachable') context.unreachable.had(origin, request.host);
   if (verdict.allowed) return { crawlDelayMs: crawlDelay(context, verdict.crawlDelay) };
