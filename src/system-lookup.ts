@@ -19,6 +19,10 @@ export interface Resolvers {
   readonly slots: number;
   /** How long the system is waited for before the name servers are asked as well, in milliseconds. */
   readonly patienceMs: number;
+  /** The same while the system has not even begun, in milliseconds. @defaultValue `patienceMs` */
+  readonly queuePatienceMs?: number;
+  /** How long a question waits to be begun at all, in milliseconds. @defaultValue for ever */
+  readonly queueTimeoutMs?: number;
 }
 
 /**
@@ -36,9 +40,11 @@ export class SystemLookup {
   }
 
   find(hostname: string): Promise<readonly Address[]> {
-    const { nameServers, patienceMs, system } = this.#resolvers;
+    const { nameServers, patienceMs, queuePatienceMs = patienceMs, queueTimeoutMs, system } = this.#resolvers;
     return new Promise((resolve, reject) => {
       let asked: { readonly stop: () => void } | undefined;
+      let hasStarted = false;
+      let timer: NodeJS.Timeout | undefined;
       const settle = (answer: () => void) => {
         clearTimeout(timer);
         this.#waiting.delete(start);
@@ -46,6 +52,7 @@ export class SystemLookup {
         answer();
       };
       const start = () => {
+        hasStarted = true;
         this.#waiting.delete(start);
         this.#running++;
         system(hostname)
@@ -58,13 +65,23 @@ export class SystemLookup {
             (error) => settle(() => reject(error)),
           );
       };
-      const timer = setTimeout(() => {
+      const askAround = () => {
+        if (!hasStarted && queueTimeoutMs !== undefined) {
+          timer = setTimeout(() => {
+            if (!hasStarted) settle(() => reject(noThread(hostname)));
+          }, queueTimeoutMs - queuePatienceMs);
+        }
         try {
           asked = nameServers(hostname, (addresses) => settle(() => resolve(addresses)));
         } catch {
           // A name they can't even be asked about; the system's answer is waited for.
         }
-      }, patienceMs);
+      };
+      timer = setTimeout(() => {
+        const left = hasStarted ? patienceMs - queuePatienceMs : 0;
+        if (left > 0) timer = setTimeout(askAround, left);
+        else askAround();
+      }, queuePatienceMs);
       this.#waiting.add(start);
       this.#next();
     });
@@ -77,9 +94,13 @@ export class SystemLookup {
 }
 
 const PATIENCE_MS = 1_500;
+/** All threads are taken by other names then, and likely by slow ones. */
+const QUEUE_PATIENCE_MS = 250;
+/** As long as whoever asks will wait; a name that nobody waits for any more must not take a thread from others. */
+const QUEUE_TIMEOUT_MS = 10_000;
 
 /**
- * libuv gives `getaddrinfo` half of its threads and queues the rest; keeping the queue here lets a name that was
+ * libuv gives `getaddrinfo` half of its threads and queues the rest, so that files can still be read and written; keeping the queue here lets a name that was
  * answered otherwise leave it.
  */
 const SLOTS = Math.ceil((Number(process.env.UV_THREADPOOL_SIZE) || 4) / 2);
@@ -90,6 +111,8 @@ const shared = new SystemLookup({
   nameServers: askNameServers,
   slots: SLOTS,
   patienceMs: PATIENCE_MS,
+  queuePatienceMs: QUEUE_PATIENCE_MS,
+  queueTimeoutMs: QUEUE_TIMEOUT_MS,
 });
 
 /** The addresses of a host as this machine finds them. Rejects with the system's error. */
@@ -106,19 +129,39 @@ function askSystem(hostname: string): Promise<readonly Address[]> {
   });
 }
 
+/** One for all names that are asked about at a time, since each has sockets of its own. */
+let resolver: Resolver | undefined;
+let questions = 0;
+
 /** Calls back once there are addresses, and not at all where there are none. */
 function askNameServers(
   hostname: string,
   found: (addresses: readonly Address[]) => void,
 ): { readonly stop: () => void } {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  resolver ??= new Resolver({ timeout: 2_000, tries: 2 });
   const all: Address[] = [];
   let open = 2;
+  let isWanted = true;
   const collect = (family: 4 | 6) => (error: Error | null, addresses: readonly string[]) => {
     if (error === null) for (const address of addresses) all.push({ address, family });
-    if (--open === 0 && all.length > 0) found(all);
+    if (--open === 0 && all.length > 0 && isWanted) found(all);
   };
   resolver.resolve4(hostname, collect(4));
   resolver.resolve6(hostname, collect(6));
-  return { stop: () => resolver.cancel() };
+  questions++;
+  return {
+    stop: () => {
+      if (!isWanted) return;
+      isWanted = false;
+      if (--questions > 0) return;
+      // What is still open would keep the process alive.
+      resolver?.cancel();
+      resolver = undefined;
+    },
+  };
+}
+
+function noThread(hostname: string): Error {
+  const message = `no thread was free to look for ${hostname} within ${QUEUE_TIMEOUT_MS} ms`;
+  return Object.assign(new Error(message), { code: 'EAI_AGAIN' });
 }

@@ -128,6 +128,78 @@ describe('DnsCache.resolve()', () => {
     expect(await cache.resolve('a.example.test')).toHaveLength(1);
   });
 
+  test.each([
+    ['ENOTFOUND', 30_000],
+    ['ENODATA', 30_000],
+    ['EAI_AGAIN', 500],
+    ['ESERVFAIL', 500],
+    ['ETIMEOUT', 500],
+    ['ECONNREFUSED', 500],
+  ])('believes %s for %i ms', async (code, ms) => {
+    const { asked, clock, lookup } = setUp(() => {
+      throw Object.assign(new Error(`queryA ${code}`), { code });
+    });
+    const cache = new DnsCache({ lookup, clock });
+    expect(await rejection(cache.resolve('a.example.test'))).toMatchObject({ retryable: true, cause: { code } });
+    clock.time = ms - 1;
+    await rejection(cache.resolve('a.example.test'));
+    expect(asked).toHaveLength(1);
+    clock.time = ms;
+    await rejection(cache.resolve('a.example.test'));
+    expect(asked).toHaveLength(2);
+    cache.forgetFailure('a.example.test');
+    await rejection(cache.resolve('a.example.test'));
+    expect(asked).toHaveLength(3);
+  });
+
+  test('known() tells what is in the cache, for as long as it is good, and asks nobody', async () => {
+    const { asked, clock, lookup } = setUp();
+    const cache = new DnsCache({ lookup, clock });
+    expect(cache.known('a.example.test')).toBeUndefined();
+    const asking = cache.resolve('a.example.test');
+    expect(cache.known('a.example.test')).toBeUndefined();
+    cache.forgetFailure('a.example.test');
+    const addresses = await asking;
+    expect(cache.known('a.example.test')).toBe(addresses);
+    cache.forgetFailure('a.example.test');
+    clock.time = 5 * MINUTE;
+    expect(cache.known('a.example.test')).toBeUndefined();
+    expect(asked).toHaveLength(1);
+  });
+
+  test('waitedMs() tells how long a question has been open', async () => {
+    let answer: ((address: string) => void) | undefined;
+    const cache = new DnsCache({ lookup: () => new Promise((resolve) => (answer = resolve)) });
+    expect(cache.waitedMs('a.example.test')).toBe(0);
+    const asking = cache.resolve('a.example.test');
+    await expect.poll(() => cache.waitedMs('a.example.test')).toBeGreaterThan(5);
+    answer?.('192.0.2.1');
+    await asking;
+    expect(cache.waitedMs('a.example.test')).toBe(0);
+  });
+
+  test('prefetch() has no more than 64 questions open, asks none twice, and holds up nobody', async () => {
+    const answers: (() => void)[] = [];
+    const asked: string[] = [];
+    const cache = new DnsCache({
+      lookup: (hostname) => {
+        asked.push(hostname);
+        return hostname.startsWith('now')
+          ? Promise.resolve('192.0.2.1')
+          : new Promise((r) => answers.push(() => r('192.0.2.2')));
+      },
+    });
+    for (let n = 0; n < 500; n++) cache.prefetch(`h${n % 100}.example.test`);
+    expect(asked).toHaveLength(64);
+    expect(new Set(asked).size).toBe(64);
+    expect(await cache.resolve('now.example.test')).toHaveLength(1);
+    for (const tell of answers) tell();
+    await cache.resolve('h0.example.test');
+    await new Promise(setImmediate);
+    for (let n = 0; n < 100; n++) cache.prefetch(`h${n}.example.test`);
+    expect(asked).toHaveLength(101);
+  });
+
   test('asks once for many who ask at the same time', async () => {
     const { asked, lookup } = setUp();
     const cache = new DnsCache({ lookup });

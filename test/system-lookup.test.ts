@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Address, SystemLookup } from '../src/system-lookup.ts';
+import { type Address, type Resolvers, SystemLookup } from '../src/system-lookup.ts';
 import { rejection } from './helpers/fetcher.ts';
 
 const FROM_SYSTEM: Address[] = [{ address: '192.0.2.1', family: 4 }];
 const FROM_SERVERS: Address[] = [{ address: '192.0.2.2', family: 4 }];
 
 /** Resolvers whose answers come when the test says so. */
-function setUp(patienceMs: number, serversKnow = true) {
+function setUp(patienceMs: number, serversKnow = true, more: Partial<Resolvers> = {}) {
   const open = new Map<string, { resolve: (addresses: Address[]) => void; reject: (error: Error) => void }>();
   const askedSystem: string[] = [];
   const askedServers: string[] = [];
@@ -23,6 +23,7 @@ function setUp(patienceMs: number, serversKnow = true) {
     },
     slots: 2,
     patienceMs,
+    ...more,
   });
   return { askedServers, askedSystem, lookup, open, stopped };
 }
@@ -71,5 +72,30 @@ describe('SystemLookup', () => {
     open.get('in-hosts-file')?.resolve(FROM_SYSTEM);
     expect(await finding).toBe(FROM_SYSTEM);
     expect(stopped).toEqual(['in-hosts-file']);
+  });
+});
+
+describe('SystemLookup whose threads are all taken', () => {
+  test('asks the name servers sooner for names that it has not even begun with', async () => {
+    const { askedServers, lookup, open } = setUp(60_000, true, { queuePatienceMs: 5 });
+    const stuck = [lookup.find('slow1'), lookup.find('slow2')];
+    expect(await lookup.find('queued')).toBe(FROM_SERVERS);
+    expect(askedServers).toEqual(['queued']);
+    open.get('slow1')?.resolve(FROM_SYSTEM);
+    open.get('slow2')?.resolve(FROM_SYSTEM);
+    await Promise.all(stuck);
+  });
+
+  test('gives up names that it can not begin with in time, and asks nobody for them later', async () => {
+    const { askedSystem, lookup, open, stopped } = setUp(60_000, false, { queuePatienceMs: 5, queueTimeoutMs: 20 });
+    const stuck = [lookup.find('slow1'), lookup.find('slow2')];
+    const late = Array.from({ length: 20 }, (_, n) => rejection(lookup.find(`late${n}`)));
+    for (const error of await Promise.all(late)) expect(error).toMatchObject({ code: 'EAI_AGAIN' });
+    expect(stopped).toHaveLength(20);
+    open.get('slow1')?.resolve(FROM_SYSTEM);
+    open.get('slow2')?.resolve(FROM_SYSTEM);
+    await Promise.all(stuck);
+    await new Promise(setImmediate);
+    expect(askedSystem).toEqual(['slow1', 'slow2']);
   });
 });

@@ -2,8 +2,8 @@ import type { DnsCache, ResolvedAddress } from '../dns.ts';
 
 /** How long a visit waits for an address; a name that takes longer is waited for in the frontier, and by no worker. */
 const PATIENCE_MS = 500;
-/** Names waited for; past it they are waited for by workers. */
-const MOST_OPEN = 10_000;
+/** Names waited for. What comes on top is not even asked for: a resolver that answers nobody must not be asked everything. */
+const MOST_OPEN = 256;
 
 /** Who looks a host's name up: this machine, or a proxy that is told the name; `unsure` where a function chooses the proxy. */
 export type WhoFinds = 'here' | 'proxy' | 'unsure';
@@ -48,10 +48,11 @@ export class HostFinder {
       this.#open.delete(host);
       return open.answer;
     }
+    if (this.#open.size >= MOST_OPEN) return undefined;
     if (anew) this.#dns.forgetFailure(host);
     const answer = this.#dns.resolve(host);
     const patience = PATIENCE_MS - this.#dns.waitedMs(host);
-    if (this.#open.size >= MOST_OPEN || (await settlesWithin(answer, patience))) return answer;
+    if (await settlesWithin(answer, patience)) return answer;
     const waiting: Open = { answer, hasFailed: false };
     this.#open.set(host, waiting);
     answer.then(

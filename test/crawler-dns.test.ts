@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import type { DnsLookup } from '../src/dns.ts';
+import { Crawler } from '../src/index.ts';
+import { crawl, HASTE, hear, linkPage, listeningCrawler, USER_AGENT } from './helpers/crawl.ts';
+import { startHttpProxy } from './helpers/servers.ts';
+import { startSite } from './helpers/site.ts';
+
+const pages = () =>
+  startSite((request, response) => {
+    if (request.url === '/robots.txt') response.writeHead(404).end();
+    else response.setHeader('content-type', 'text/html').end(`page ${request.headers.host} ${request.url}`);
+  });
+
+/** An error as resolvers give it. */
+const dnsError = (code: string) => Object.assign(new Error(`getaddrinfo ${code}`), { code });
+
+describe.each([0, 5])('with an ipDelayMs of %i', (ipDelayMs) => {
+  test('names whose servers are slow keep no other host waiting, however many they are', async () => {
+    await using site = await pages();
+    const answers: (() => void)[] = [];
+    const dnsLookup: DnsLookup = (hostname) =>
+      hostname.startsWith('slow')
+        ? new Promise((resolve) => answers.push(() => resolve('127.0.0.1')))
+        : Promise.resolve('127.0.0.2');
+    const slow = Array.from({ length: 60 }, (_, n) => site.url('/', `slow${n}.example.test`));
+    await using fast = await startSite((request, response) => {
+      if (request.url === '/robots.txt') response.writeHead(404).end();
+      else {
+        const next = Number(/\d+/.exec(request.url ?? '')?.[0] ?? 0) + 1;
+        response.setHeader('content-type', 'text/html').end(linkPage(next <= 20 ? [`/${next}`] : [], `${next}`));
+      }
+    }, '127.0.0.2');
+    const { crawler, heard } = listeningCrawler({
+      dnsLookup,
+      concurrency: 4,
+      ipDelayMs,
+      minDelayMs: ipDelayMs,
+      scope: 'host',
+    });
+    let openWhenFastWasDone = 0;
+    let later: NodeJS.Timeout | undefined;
+    const tell = () => {
+      for (const answer of answers.splice(0)) answer();
+    };
+    crawler.on('page', (page) => {
+      if (!page.url.endsWith('/20')) return;
+      openWhenFastWasDone = answers.length;
+      tell();
+      later = setInterval(tell, 20);
+    });
+    await crawler.run([...slow, fast.url('/', 'fast.example.test')]);
+    clearInterval(later);
+    expect(heard.errors).toEqual([]);
+    const urls = heard.pages.map(({ url }) => url);
+    expect(urls.slice(0, 21).every((url) => url.includes('fast.'))).toBe(true);
+    expect(new Set(urls).size).toBe(81);
+    expect(openWhenFastWasDone).toBeGreaterThan(4);
+  });
+
+  test.each(['ENOTFOUND', 'EAI_AGAIN', 'ESERVFAIL'])('a retry after %s asks again, and not the cache', async (code) => {
+    await using site = await pages();
+    let asked = 0;
+    const { errors, retries, urls } = await crawl(site.url('/', 'back.example.test'), {
+      ipDelayMs,
+      minDelayMs: ipDelayMs,
+      dnsLookup: async () => {
+        if (asked++ === 0) throw dnsError(code);
+        return '127.0.0.1';
+      },
+    });
+    expect(errors).toEqual([]);
+    expect(retries).toEqual([
+      expect.objectContaining({ error: expect.objectContaining({ code: 'CRAWL_DNS_FAILED' }) }),
+    ]);
+    expect(urls).toEqual([site.url('/', 'back.example.test')]);
+    expect(asked).toBe(2);
+  });
+
+  test('a name that does not exist is asked for once per try, and not for each URL', async () => {
+    let asked = 0;
+    const { errors, retries } = await crawl(
+      Array.from({ length: 4 }, (_, n) => `http://gone.example.test/${n}`),
+      {
+        ipDelayMs,
+        minDelayMs: ipDelayMs,
+        retries: 0,
+        dnsLookup: async () => {
+          asked++;
+          throw dnsError('ENOTFOUND');
+        },
+      },
+    );
+    expect(errors.map(({ error }) => error.code)).toEqual(Array(4).fill('CRAWL_DNS_FAILED'));
+    expect(retries).toEqual([]);
+    expect(asked).toBe(1);
+  });
+
+  test('a failure that comes late is told, and tried again', async () => {
+    const failures: (() => void)[] = [];
+    const { crawler, heard } = listeningCrawler({
+      ipDelayMs,
+      minDelayMs: ipDelayMs,
+      retries: 1,
+      dnsLookup: () => new Promise((_, reject) => failures.push(() => reject(dnsError('EAI_AGAIN')))),
+    });
+    const timer = setInterval(() => {
+      for (const fail of failures.splice(0)) fail();
+    }, 700);
+    try {
+      await crawler.run('http://late.example.test/');
+    } finally {
+      clearInterval(timer);
+    }
+    expect(heard.retries).toHaveLength(1);
+    expect(heard.errors.map(({ error }) => error.code)).toEqual(['CRAWL_DNS_FAILED']);
+  });
+});
+
+test('hosts that come next are looked up while others are still being asked', async () => {
+  const asked: string[] = [];
+  await using site = await startSite((request, response) => {
+    if (request.url === '/robots.txt') response.writeHead(404).end();
+    else setTimeout(() => response.end(`${request.headers.host}`), 30);
+  });
+  const seeds = Array.from({ length: 20 }, (_, n) => site.url('/', `h${n}.example.test`));
+  const crawler = new Crawler({
+    userAgent: USER_AGENT,
+    ...HASTE,
+    network: 'any',
+    concurrency: 1,
+    dnsLookup: async (hostname) => {
+      asked.push(hostname);
+      return '127.0.0.1';
+    },
+  });
+  const heard = hear(crawler);
+  let early = 0;
+  crawler.once('page', () => {
+    early = asked.length;
+  });
+  await crawler.run(seeds);
+  expect(heard.pages).toHaveLength(20);
+  expect(early).toBe(20);
+  expect(asked).toHaveLength(20);
+});
+
+describe('over a proxy', () => {
+  test.each(['http', 'a function'])('that takes names, none has to be found here: %s', async (kind) => {
+    await using site = await pages();
+    await using proxy = await startHttpProxy();
+    const route = `http://127.0.0.1:${proxy.port}`;
+    const asked: string[] = [];
+    const { errors, urls } = await crawl(site.url('/', 'inside.example.test'), {
+      minDelayMs: 5,
+      ipDelayMs: 5,
+      proxy: kind === 'http' ? route : () => route,
+      dnsLookup: async (hostname) => {
+        asked.push(hostname);
+        throw dnsError('ENOTFOUND');
+      },
+    });
+    expect(errors).toEqual([]);
+    expect(urls).toEqual([site.url('/', 'inside.example.test')]);
+    if (kind === 'http') expect(asked).toEqual([]);
+  });
+});
