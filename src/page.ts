@@ -119,9 +119,11 @@ export class FetchedPage implements Page {
     return this.#links;
   }
 
-  /** Links that the extractor left out because the page has too many. */
+  /** Links that the extractor left out because the page has too many, and those too long to be links. */
   get linksLeftOut(): number {
-    return this.#isBuiltIn() ? this.#scan().capped : 0;
+    if (!this.#isBuiltIn()) return 0;
+    const { capped, tooLong } = this.#scan();
+    return capped + tooLong;
   }
 
   get directives(): RobotsDirectives {

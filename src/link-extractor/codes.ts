@@ -12,11 +12,15 @@ interface Memory {
 
 const kept: (Memory | undefined)[] = [];
 
+/** The depth at which nothing is kept, and nothing taken that was. */
+export const OWN_MEMORY = -1;
+
 /**
  * The character codes of a text, which can be read several times faster than those of a string. They hold until codes
  * are asked for again at the same depth.
  *
- * @param depth - 0 for a document, 1 for a document within one; texts that do not last have others.
+ * @param depth - 0 for a document, 1 for a document within one; texts that do not last have others. {@link OWN_MEMORY} for
+ * a document that is read while others are.
  */
 export function codesOf(text: string, depth: number): Uint16Array {
   const needed = text.length + PADDING;
@@ -24,7 +28,7 @@ export function codesOf(text: string, depth: number): Uint16Array {
   if (memory === undefined || memory.codes.length < needed) {
     const codes = new Uint16Array(Math.max(needed, 4096, Math.min(needed * 2, KEPT_LENGTH)));
     memory = { codes, bytes: Buffer.from(codes.buffer) };
-    if (codes.length <= KEPT_LENGTH) kept[depth] = memory;
+    if (codes.length <= KEPT_LENGTH && depth !== OWN_MEMORY) kept[depth] = memory;
   }
   const { codes, bytes } = memory;
   if (IS_LITTLE_ENDIAN && text.length > SHORT) bytes.write(text, 0, 'utf16le');

@@ -41,6 +41,11 @@ export const IFRAME_SRCDOC: number = staticSource('iframe/srcdoc');
 /** Names of `<meta>` that may hold rules: product tokens and the like, not `og:title`. */
 const META_NAME = /^[A-Za-z0-9_-]{1,100}$/;
 const MOST_METAS = 1000;
+const LONGEST_META = 16_384;
+const MOST_CANONICALS = 1000;
+/** Characters of a title as it is written, and of a style sheet. */
+const LONGEST_TITLE = 16_384;
+const LONGEST_SHEET = 1_048_576;
 
 /** Knows what of an element is a reference. It is told of the elements of a document in their order. */
 export class Collector {
@@ -122,7 +127,9 @@ export class Collector {
     if (!this.readsStyle) return;
     const type = this.#reader.value(TYPE).trim().toLowerCase();
     if (type !== '' && type !== 'text/css') return;
-    const found = cssReferences(this.#reader.html.slice(start, end).replaceAll('\0', '\uFFFD'));
+    const found = cssReferences(
+      this.#reader.html.slice(start, Math.min(end, start + LONGEST_SHEET)).replaceAll('\0', '\uFFFD'),
+    );
     for (const url of found.imports) this.references.addValue(url, STYLE_IMPORT, -1, -1);
     for (const url of found.urls) this.references.addValue(url, STYLE_URL, -1, -1);
   }
@@ -141,7 +148,7 @@ export class Collector {
   title(start: number, end: number): void {
     if (this.references.titleStart >= 0) return;
     this.references.titleStart = start;
-    this.references.titleEnd = end;
+    this.references.titleEnd = Math.min(end, start + LONGEST_TITLE);
   }
 
   /** The name of an attribute once more on `html` or `body`. */
@@ -181,14 +188,18 @@ export class Collector {
     if (levelOfLink(relations, reader.value(TYPE)) > this.rules.level) return;
     if (reader.has(HREF) && reader.start(HREF) < reader.end(HREF)) {
       this.references.add(reader.start(HREF), reader.end(HREF), LINK_HREF, relStart, relEnd);
-      if (inHead && relations.tokens.includes('canonical') && !CANONICAL_SPOILERS.some((id) => reader.has(id))) {
-        this.references.canonicals.push(reader.value(HREF));
-      }
+      if (inHead && relations.tokens.includes('canonical')) this.#canonical();
     }
     if (this.rules.level >= 1 && reader.has(IMAGESRCSET)) {
       const urls = parseSrcset(reader.value(IMAGESRCSET));
       for (const url of urls) this.references.addValue(url, LINK_IMAGESRCSET, relStart, relEnd);
     }
+  }
+
+  #canonical(): void {
+    const { canonicals } = this.references;
+    if (canonicals.length >= MOST_CANONICALS || CANONICAL_SPOILERS.some((id) => this.#reader.has(id))) return;
+    canonicals.push(this.#reader.value(HREF));
   }
 
   #meta(): void {
@@ -202,7 +213,7 @@ export class Collector {
     const { metas } = this.references;
     const name = reader.value(NAME).trim();
     if (META_NAME.test(name) && metas.length < MOST_METAS) {
-      metas.push({ name: name.toLowerCase(), content: reader.value(CONTENT) });
+      metas.push({ name: name.toLowerCase(), content: reader.value(CONTENT).slice(0, LONGEST_META) });
     }
   }
 

@@ -39,6 +39,8 @@ const TABLE_IN_TEMPLATE = TEMPLATE_TABLE.idOf('table');
 const SELECT_TABLE = new NameTable(['option', 'optgroup', 'hr']);
 
 const CDATA = '<![CDATA[';
+/** A context longer than this is left to the tree builder, which can be interrupted within it. */
+const LONGEST_CONTEXT = 524_288;
 
 /** The contexts in which tags mean something else, passed over from tag to tag as long as they are as they should be. */
 export class Contexts {
@@ -53,7 +55,9 @@ export class Contexts {
   /** From behind the start tag of a template to behind its end tag: nothing in it counts. */
   template(at: number): number {
     const { codes } = this.#reader;
+    const most = at + LONGEST_CONTEXT;
     for (let depth = 1; depth > 0; ) {
+      if (at > most) return NEEDS_TREE;
       const lt = this.#nextTag(at);
       if (lt < 0) return END_OF_TEXT;
       const isEnd = codes[lt + 1] === SLASH;
@@ -79,7 +83,8 @@ export class Contexts {
   select(at: number): number {
     const reader = this.#reader;
     const { codes } = reader;
-    for (;;) {
+    const most = at + LONGEST_CONTEXT;
+    while (at <= most) {
       const lt = this.#nextTag(at);
       if (lt < 0) return END_OF_TEXT;
       const isEnd = codes[lt + 1] === SLASH;
@@ -90,6 +95,7 @@ export class Contexts {
       at = !isEnd && this.#collector.readsStyle ? this.#readStyle(lt, nameEnd) : reader.skipAttributes(nameEnd);
       if (at < 0) return at;
     }
+    return NEEDS_TREE;
   }
 
   /** An element of SVG or MathML, to behind its end tag. */
@@ -101,7 +107,9 @@ export class Contexts {
     if (reader.selfClosing) return at;
     // Where the names of the open elements begin and end.
     const open = [lt + 1, nameEnd];
+    const most = at + LONGEST_CONTEXT;
     while (open.length > 0) {
+      if (at > most) return NEEDS_TREE;
       const next = this.#nextTag(at, true);
       if (next < 0) return END_OF_TEXT;
       const isEnd = codes[next + 1] === SLASH;

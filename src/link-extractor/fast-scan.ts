@@ -73,6 +73,8 @@ export class FastScan {
   #inBody = false;
   #formIsOpen = false;
   readonly #contexts: Contexts;
+  /** Where to go on. */
+  #at = 0;
 
   constructor(reader: MarkupReader, collector: Collector) {
     this.#reader = reader;
@@ -83,18 +85,23 @@ export class FastScan {
     this.#lengths = lengths;
   }
 
-  /** @returns Whether that was all; `false` where only the tree builder can tell what counts. */
-  run(): boolean {
-    let at = this.#head();
-    while (at >= 0) at = this.#body(at);
-    return at !== NEEDS_TREE;
+  /**
+   * Goes on up to a place, or to the end of what it is in the middle of there.
+   * @returns Where it is; negative where it is done, {@link NEEDS_TREE} where only the tree builder can tell what counts.
+   */
+  run(until: number): number {
+    let at = this.#at;
+    if (!this.#inBody) at = this.#head(at, until);
+    while (at >= 0 && at < until) at = this.#body(at, until);
+    this.#at = at;
+    return at;
   }
 
   /** Up to where the body begins: there it matters what stands between tags. */
-  #head(): number {
+  #head(from: number, until: number): number {
     const { html, codes, lastGt } = this.#reader;
-    let at = 0;
-    while (at >= 0 && !this.#inBody) {
+    let at = from;
+    while (at >= 0 && at < until && !this.#inBody) {
       const lt = html.indexOf('<', at);
       if (lt < 0 || lt >= lastGt) return END_OF_TEXT;
       this.#inBody = hasText(codes, at, lt);
@@ -104,13 +111,13 @@ export class FastScan {
   }
 
   /** The same from where the body has begun: passes over what matters to nobody; returns where to go on. */
-  #body(from: number): number {
+  #body(from: number, until: number): number {
     const reader = this.#reader;
     const { html, codes, lastGt } = reader;
     const { readsStyle } = this.#collector;
     const lengths = this.#lengths;
     const formIsOpen = this.#formIsOpen;
-    for (let at = from; at >= 0; ) {
+    for (let at = from; ; ) {
       let lt = at;
       for (const near = at + NEAR; lt < near && codes[lt] !== LT; ) lt++;
       if (codes[lt] !== LT) lt = html.indexOf('<', lt);
@@ -134,9 +141,8 @@ export class FastScan {
         if (formIsOpen !== this.#formIsOpen) return at;
       } else if (code === GT) at = end + 1;
       else at = readsStyle ? this.#otherTag(lt, end) : reader.skipAttributes(end);
-      if (at < 0) return at;
+      if (at < 0 || at >= until) return at;
     }
-    return END_OF_TEXT;
   }
 
   /** Any markup; returns where it ends. */

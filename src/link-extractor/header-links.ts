@@ -50,7 +50,10 @@ export function canonicalOf(
     const url = resolver.resolve(reference);
     if (url !== null && !(url === self && reference.includes('#'))) urls.add(url);
   };
-  for (const reference of inHead) take(reference, ofBase);
+  for (const reference of inHead) {
+    take(reference, ofBase);
+    if (urls.size > 1) return undefined;
+  }
   for (const reference of inHeaders) take(reference, ofDocument);
   return urls.size === 1 ? [...urls][0] : undefined;
 }

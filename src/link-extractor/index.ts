@@ -2,8 +2,9 @@ import { applyDirectives } from '../directives.ts';
 import { CrawlError } from '../errors.ts';
 import { type Complete, integer, oneOf, onlyKnown } from '../options.ts';
 import type { Headers, Link } from '../types.ts';
-import { codesOf } from './codes.ts';
+import { codesOf, OWN_MEMORY } from './codes.ts';
 import { Collector } from './collector.ts';
+import { NEEDS_TREE } from './contexts.ts';
 import { decodeText, detached, foldSpace } from './entities.ts';
 import { FastScan } from './fast-scan.ts';
 import { addHeaderLinks, canonicalOf } from './header-links.ts';
@@ -24,14 +25,14 @@ export interface LinkExtractorOptions {
    * `docs/link-extraction.md` lists them all. @defaultValue `'navigation'`
    */
   readonly profile?: LinkProfile | undefined;
-  /** Most links of one document; `Infinity` for no limit. @defaultValue 50 000 */
+  /** Most links of one document; `Infinity` for no limit. @defaultValue 6000 */
   readonly maxLinks?: number | undefined;
 }
 
 /** Every default of {@link LinkExtractorOptions}, written once. */
 export const LINK_EXTRACTOR_DEFAULTS: Complete<LinkExtractorOptions> = {
   profile: 'navigation',
-  maxLinks: 50_000,
+  maxLinks: 6000,
 };
 
 /** A document to look for links in. */
@@ -58,8 +59,33 @@ export interface ScanResult {
   readonly base: string;
   /** `<meta name content>` elements whose name may be `robots` or a product token; names in lower case. */
   readonly metas: NamedMeta[];
-  /** Links beyond `maxLinks`. */
+  /** Different references beyond `maxLinks`, as they are written. */
   readonly capped: number;
+  /** References of more than 65,536 characters, which are left out. */
+  readonly tooLong: number;
+}
+
+/** The work on a document step by step, each a small part of it; the last one gives the result. */
+export type ScanSteps = Generator<void, ScanResult, undefined>;
+
+/** How much is done in one step. */
+interface StepSize {
+  readonly characters: number;
+  readonly references: number;
+}
+
+const ALL_AT_ONCE: StepSize = { characters: Number.POSITIVE_INFINITY, references: Number.POSITIVE_INFINITY };
+/** Some milliseconds, whatever the document is. */
+const SMALL_STEPS: StepSize = { characters: 32_768, references: 512 };
+
+let stepsOf: (extractor: LinkExtractor, document: LinkDocument) => ScanSteps;
+
+/**
+ * {@link LinkExtractor.scan} in steps, between which other work may be done, other scans too. Only a long tag or a long
+ * text without tags is one step for itself.
+ */
+export function scanInSteps(extractor: LinkExtractor, document: LinkDocument): ScanSteps {
+  return stepsOf(extractor, document);
 }
 
 /**
@@ -71,6 +97,10 @@ export interface ScanResult {
  * Not links: `ping`, targets of POST, and what robots.txt names. Whether a link may be followed is for others to say.
  */
 export class LinkExtractor {
+  static {
+    stepsOf = (extractor, document) => extractor.#steps(document, SMALL_STEPS, OWN_MEMORY);
+  }
+
   /** The options it was made with, defaults filled in. */
   readonly options: Complete<LinkExtractorOptions>;
   readonly #rules: ProfileRules;
@@ -102,15 +132,19 @@ export class LinkExtractor {
 
   /** The links of a document, with what else the same pass finds. Never throws. */
   scan(document: LinkDocument): ScanResult {
+    return finish(this.#steps(document, ALL_AT_ONCE, 0));
+  }
+
+  *#steps(document: LinkDocument, size: StepSize, depth: number): ScanSteps {
     const { html, headers = {}, userAgent = '' } = document;
-    const reader = new MarkupReader(html, codesOf(html, 0));
-    const found = findReferences(reader, this.#rules, 0);
+    const reader = new MarkupReader(html, codesOf(html, depth));
+    const found = yield* findReferences(reader, this.#rules, depth, size.characters);
     const ofDocument = new Resolver(document.url);
     const base = documentBase(found.base, ofDocument.base);
     const ofBase = base === ofDocument.base ? ofDocument : new Resolver(base);
-    const list = new LinkList(this.#maxLinks);
+    const list = new LinkList(this.#maxLinks, depth);
     const canonicals = addHeaderLinks(list, headers, ofDocument, this.#rules.level);
-    list.addAll(reader, found, ofBase, (inner) => this.#addDocument(inner, list, ofBase));
+    yield* list.addAll(reader, found, ofBase, (inner) => this.#addDocument(inner, list, ofBase), size.references);
     const { follow } = applyDirectives({ meta: found.metas, headers }, userAgent);
     if (!follow) list.forbidAll();
     return {
@@ -120,24 +154,48 @@ export class LinkExtractor {
       base: base ?? document.url,
       metas: found.metas,
       capped: list.capped,
+      tooLong: list.tooLong,
     };
   }
 
   /** A document in a `srcdoc` attribute; what is in such attributes of its own is left alone. */
   #addDocument(html: string, list: LinkList, outer: Resolver): void {
     const reader = new MarkupReader(html, codesOf(html, 1));
-    const found = findReferences(reader, this.#rules, 1);
+    const found = finish(findReferences(reader, this.#rules, 1, ALL_AT_ONCE.characters));
     const base = documentBase(found.base, outer.base);
-    list.addAll(reader, found, base === outer.base ? outer : new Resolver(base), undefined);
+    const resolver = base === outer.base ? outer : new Resolver(base);
+    finish(list.addAll(reader, found, resolver, undefined, ALL_AT_ONCE.references));
   }
 }
 
-function findReferences(reader: MarkupReader, rules: ProfileRules, depth: number): References {
+/** @param characters - How many are looked at in one step. */
+function* findReferences(
+  reader: MarkupReader,
+  rules: ProfileRules,
+  depth: number,
+  characters: number,
+): Generator<void, References, undefined> {
   const references = new References(depth);
-  if (new FastScan(reader, new Collector(rules, reader, references)).run()) return references;
+  const fast = new FastScan(reader, new Collector(rules, reader, references));
+  let at = 0;
+  while (at >= 0) {
+    at = fast.run(at + characters);
+    if (at >= 0) yield;
+  }
+  if (at !== NEEDS_TREE) return references;
   const again = new References(depth);
-  new TreeScan(reader, new Collector(rules, reader, again)).run();
+  const tree = new TreeScan(reader, new Collector(rules, reader, again));
+  for (at = 0; at >= 0; ) {
+    at = tree.run(at + characters);
+    if (at >= 0) yield;
+  }
   return again;
+}
+
+function finish<T>(steps: Generator<void, T, undefined>): T {
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
 }
 
 function titleOf(html: string, found: References): string | undefined {

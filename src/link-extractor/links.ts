@@ -4,7 +4,7 @@ import { decodeAttribute } from './entities.ts';
 import { hashText } from './hashing.ts';
 import { textOf } from './link-text.ts';
 import type { MarkupReader } from './reader.ts';
-import { ENCODED, NEW, ReferenceTable } from './reference-table.ts';
+import { NEW, ReferenceTable, UNTOLD } from './reference-table.ts';
 import { END, FIELDS, REL_END, REL_START, type References, SOURCE, TEXT_END, TEXT_START } from './references.ts';
 import { NO_REL, relOf } from './relations.ts';
 import type { Resolver } from './resolver.ts';
@@ -12,6 +12,13 @@ import { UrlTable } from './url-table.ts';
 
 /** Most characters of a link's text. */
 export const MOST_LINK_TEXT = 1000;
+/** Longest reference that is resolved, in characters: far longer than any URL that a server takes. */
+const LONGEST_REFERENCE = 65_536;
+/** Schemes that hold what they refer to: such references are long by nature, and lead nowhere. */
+const HOLDS_ALL = /^[\0- ]*(?:data|javascript):/i;
+/** References told apart by their decoded text, of one source. */
+const MOST_BY_TEXT = 100_000;
+const LONGEST_SCHEME = 64;
 
 type Building = { -readonly [Key in keyof Link]: Link[Key] };
 
@@ -28,70 +35,127 @@ class SourceIndex {
   }
 }
 
+/** References of one text that are being made links of. */
+interface Batch {
+  readonly reader: MarkupReader;
+  readonly found: References;
+  readonly resolver: Resolver;
+  readonly onDocument: ((html: string) => void) | undefined;
+  readonly table: ReferenceTable;
+  /** By the numbers of the table. */
+  readonly links: (Building | null)[];
+  /** The one source of all, where the text is a document within another one. */
+  readonly within: SourceIndex | undefined;
+  readonly indices: SourceIndex[];
+}
+
 /**
  * Makes links of references: each pair of URL and source once, where it came first. A link is `nofollow` only where all
  * of its occurrences are; of texts the first that is not empty counts.
  */
 export class LinkList {
   readonly links: Building[] = [];
-  /** References beyond those that made the most links that were asked for; equal ones count once. */
+  /** Different references, as they are written, beyond those that made the most links that were asked for. */
   capped = 0;
+  /** References too long to be resolved. */
+  tooLong = 0;
   readonly #maxLinks: number;
   readonly #sources = new Map<string, SourceIndex>();
-  readonly #urls = new UrlTable();
+  readonly #urls: UrlTable;
 
-  constructor(maxLinks: number) {
+  /** @param depth - As for {@link codesOf}. */
+  constructor(maxLinks: number, depth: number) {
     this.#maxLinks = maxLinks;
+    this.#urls = new UrlTable(depth);
   }
 
   /**
    * Takes up what was found in a text.
    * @param onDocument - Is given the documents in `srcdoc` attributes; without it the text is such a document itself.
+   * @param atOnce - How many references are taken up in one step.
    */
-  addAll(
+  *addAll(
     reader: MarkupReader,
     found: References,
     resolver: Resolver,
     onDocument: ((html: string) => void) | undefined,
-  ): void {
-    const { html, codes } = reader;
-    const { items, count, values } = found;
-    const table = new ReferenceTable(codes, count, onDocument === undefined ? 1 : 0);
-    const links: (Building | null)[] = [];
+    atOnce: number,
+  ): Generator<void, void, undefined> {
     const within = onDocument === undefined ? this.#index(found.sourceOf(IFRAME_SRCDOC)) : undefined;
     // References as written are known again only where they are relative to the same base.
     within?.byReference.clear();
-    const indices: SourceIndex[] = [];
-    for (let at = 0; at < count * FIELDS; at += FIELDS) {
+    const table = new ReferenceTable(reader.codes, found.count, found.depth);
+    const batch = { reader, found, resolver, onDocument, table, links: [], within, indices: [] };
+    for (let from = 0; from < found.count; ) {
+      from = this.#addSome(batch, from, Math.min(found.count, from + atOnce));
+      if (from < found.count) yield;
+    }
+  }
+
+  /** Takes up references by their numbers; returns which comes next: documents are steps of their own. */
+  #addSome(batch: Batch, from: number, to: number): number {
+    const { reader, found, table, links, within, indices } = batch;
+    const { html } = reader;
+    const { items, values } = found;
+    for (let at = from * FIELDS; at < to * FIELDS; at += FIELDS) {
       const start = items[at] as number;
       const end = items[at + END] as number;
       const source = items[at + SOURCE] as number;
       if (source === IFRAME_SRCDOC) {
-        onDocument?.(values[-start - 1] as string);
+        batch.onDocument?.(values[-start - 1] as string);
+        return at / FIELDS + 1;
+      }
+      if (start >= 0 ? end - start > LONGEST_REFERENCE : (values[-start - 1] as string).length > LONGEST_REFERENCE) {
+        const beginning = start < 0 ? (values[-start - 1] as string) : html.slice(start, start + LONGEST_SCHEME);
+        if (!HOLDS_ALL.test(beginning)) this.tooLong++;
         continue;
       }
-      const index = within ?? indices[source] ?? this.#index(found.sourceOf(source));
-      indices[source] = index;
-      const relStart = items[at + REL_START] as number;
-      const rel = relStart < 0 ? NO_REL : relOf(html.slice(relStart, items[at + REL_END])).tokens;
-      const number = start < 0 ? ENCODED : table.find(start, end, source);
+      const number = start < 0 ? UNTOLD : table.find(start, end, source);
       let link: Building | null;
       if (number >= 0) {
         link = links[number] as Building | null;
-        if (link !== null) merge(link, rel);
-      } else if (number === NEW) {
-        link = this.#take(resolver.resolveAt(html, codes, start, table.end), resolver.hash, index, rel);
-        table.keep(start, source);
-        links.push(link);
+        if (link === null) continue;
+        merge(link, relAt(batch, at));
       } else {
-        const value = start < 0 ? (values[-start - 1] as string) : decodeAttribute(html.slice(start, end));
-        link = this.#add(withoutFragment(value), index, rel, resolver);
+        const index = within ?? indices[source] ?? this.#index(found.sourceOf(source));
+        indices[source] = index;
+        link = this.#addNew(batch, at, number, index);
+        if (number === NEW) {
+          table.keep(start, source);
+          links.push(link);
+        }
+        if (link === null) continue;
       }
       const textStart = items[at + TEXT_START] as number;
-      if (textStart < 0 || link === null || (link.text !== undefined && link.text !== '')) continue;
+      if (textStart < 0 || (link.text !== undefined && link.text !== '')) continue;
       const textEnd = items[at + TEXT_END] as number;
       link.text = textOf(reader, textStart, textEnd < 0 ? html.length : textEnd, MOST_LINK_TEXT);
     }
+    return to;
+  }
+
+  /** The link that a reference makes whose text was not seen before, as far as that can be told. */
+  #addNew(batch: Batch, at: number, number: number, index: SourceIndex): Building | null {
+    const { reader, found, resolver, table } = batch;
+    const start = found.items[at] as number;
+    if (start >= 0 && this.#isFull) {
+      // Resolving them would cost the more the more there are, for links that are left out.
+      this.capped++;
+      return null;
+    }
+    if (number === NEW && !table.isEncoded) {
+      const url = resolver.resolveAt(reader.html, reader.codes, start, table.end);
+      return url === null ? null : this.#take(url, resolver.hash, index, relAt(batch, at));
+    }
+    const value =
+      start < 0
+        ? (found.values[-start - 1] as string)
+        : decodeAttribute(reader.html.slice(start, found.items[at + END]));
+    return this.#add(withoutFragment(value), index, relAt(batch, at), resolver);
+  }
+
+  get #isFull(): boolean {
+    return this.links.length >= this.#maxLinks;
   }
 
   /** Takes up one reference that is as it should be. */
@@ -103,25 +167,26 @@ export class LinkList {
   #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver): Building | null {
     let link = index.byReference.get(reference);
     if (link === undefined) {
-      link = this.#take(resolver.resolve(reference), resolver.hash, index, rel);
-      index.byReference.set(reference, link);
+      if (this.#isFull) {
+        this.capped++;
+        link = null;
+      } else {
+        const url = resolver.resolve(reference);
+        link = url === null ? null : this.#take(url, resolver.hash, index, rel);
+      }
+      if (index.byReference.size < MOST_BY_TEXT) index.byReference.set(reference, link);
     } else if (link !== null) merge(link, rel);
     return link;
   }
 
-  /** The link that a reference new to a source makes, if any. */
-  #take(url: string | null, hash: number, index: SourceIndex, rel: readonly string[]): Building | null {
-    if (url === null) return null;
+  /** The link that a reference new to a source makes. */
+  #take(url: string, hash: number, index: SourceIndex, rel: readonly string[]): Building {
     const { source } = index;
     for (let number = this.#urls.first(hash ^ index.hash); number >= 0; number = this.#urls.next()) {
       const known = this.links[number] as Building;
       if (known.url !== url || known.source !== source) continue;
       merge(known, rel);
       return known;
-    }
-    if (this.links.length >= this.#maxLinks) {
-      this.capped++;
-      return null;
     }
     this.#urls.add();
     const link = { url, source, rel, nofollow: isNofollow(rel) };
@@ -145,6 +210,12 @@ export class LinkList {
       if (!isVersion || (link.source !== 'link/href' && link.source !== 'header/link')) link.nofollow = true;
     }
   }
+}
+
+/** What the `rel` attribute of a reference says. */
+function relAt({ reader, found }: Batch, at: number): readonly string[] {
+  const start = found.items[at + REL_START] as number;
+  return start < 0 ? NO_REL : relOf(reader.html.slice(start, found.items[at + REL_END])).tokens;
 }
 
 function merge(link: Building, rel: readonly string[]): void {

@@ -25,6 +25,9 @@ const ends = new Int32Array(ATTRIBUTE_COUNT);
 const tags = new Float64Array(ATTRIBUTE_COUNT);
 let tagsRead = 0;
 
+/** Characters of a value that is read; those of references, which stand in the text, are not counted. */
+const LONGEST_VALUE = 1_048_576;
+
 /** Values longer than this are looked through by the engine's own search, which takes longer to begin. */
 const NEAR = 20;
 
@@ -175,9 +178,11 @@ export class MarkupReader {
     return ends[id] as number;
   }
 
-  /** The value of an attribute, character references decoded; empty where the tag does not have it. */
+  /** The value of an attribute up to {@link LONGEST_VALUE}, character references decoded; empty where the tag does not have it. */
   value(id: number): string {
-    return tags[id] === tagsRead ? decodeAttribute(this.html.slice(starts[id], ends[id])) : '';
+    if (tags[id] !== tagsRead) return '';
+    const start = starts[id] as number;
+    return decodeAttribute(this.html.slice(start, Math.min(ends[id] as number, start + LONGEST_VALUE)));
   }
 
   /** The end of what begins with `<!` or `<?`: comment, document type, or what HTML takes for a comment. */

@@ -1,3 +1,4 @@
+import { OWN_MEMORY } from './codes.ts';
 import { hashCode, spread } from './hashing.ts';
 
 /** How far a place for a reference is looked for; hostile texts may have many that fall together. */
@@ -8,8 +9,8 @@ const AMPERSAND = 38;
 
 /** What {@link ReferenceTable.find} says besides a number. */
 export const NEW = -1;
-/** The reference is not as it is written: it holds a character reference or NUL. */
-export const ENCODED = -2;
+/** Whether it was seen before can't be told here. */
+export const UNTOLD = -2;
 
 /**
  * Tells references that were seen before, by their source and by their characters up to the fragment, where they stand
@@ -22,12 +23,14 @@ export class ReferenceTable {
   #kept = 0;
   #slot = 0;
   #hash = 0;
-  /** Where the reference asked for last ends: before its fragment. */
+  /** Where the reference asked for last ends: before its fragment, unless it is encoded. */
   end = 0;
+  /** Whether the reference asked for last is not as it is written: it holds a character reference or NUL. */
+  isEncoded = false;
 
   /**
    * @param count - Most references there will be.
-   * @param depth - 0 for a document, 1 for a document within one; the table made before at this depth is lost.
+   * @param depth - As for `codesOf`; the table made before at this depth is lost.
    */
   constructor(codes: Uint16Array, count: number, depth: number) {
     this.#codes = codes;
@@ -37,16 +40,18 @@ export class ReferenceTable {
     this.#memory.slots.fill(0, 0, length);
   }
 
-  /** The number of an equal reference that was kept before, {@link NEW} or {@link ENCODED}. */
+  /** The number of an equal reference that was kept before, {@link NEW} or {@link UNTOLD}. */
   find(start: number, end: number, source: number): number {
     const codes = this.#codes;
     let hash = source + 1;
     let at = start;
+    this.isEncoded = false;
     for (; at < end; at++) {
       const code = codes[at] as number;
       if (code <= AMPERSAND) {
-        if (code === HASH_SIGN) break;
-        if (code === AMPERSAND || code === 0) return ENCODED;
+        // Behind `&` this may be a part of a character reference.
+        if (code === HASH_SIGN && !this.isEncoded) break;
+        if (code === AMPERSAND || code === 0) this.isEncoded = true;
       }
       hash = hashCode(hash, code);
     }
@@ -65,7 +70,7 @@ export class ReferenceTable {
       if (hashes[number] === hash && this.#isSame(number, start, at, source)) return number;
       slot = (slot + 1) & mask;
     }
-    return ENCODED;
+    return UNTOLD;
   }
 
   /** Gives the reference that was just found new the next number, beginning with 0. */
@@ -105,6 +110,6 @@ function memoryFor(count: number, depth: number): Memory {
   if (memory !== undefined && memory.hashes.length >= count) return memory;
   const size = Math.max(256, 1 << (32 - Math.clz32(count)));
   memory = { slots: new Int32Array(size * 4), hashes: new Int32Array(size), places: new Int32Array(size * 3) };
-  if (size <= MOST_KEPT) memories[depth] = memory;
+  if (size <= MOST_KEPT && depth !== OWN_MEMORY) memories[depth] = memory;
   return memory;
 }

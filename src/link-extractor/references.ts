@@ -1,3 +1,4 @@
+import { OWN_MEMORY } from './codes.ts';
 import { STATIC_SOURCES } from './rules.ts';
 
 /** How many numbers a reference takes in {@link References.items}, and which they are; the first is its start. */
@@ -46,13 +47,13 @@ export class References {
   /** Where the end of the text goes that is open, in `items`. */
   #openText = -1;
 
-  readonly #depth: number;
+  readonly depth: number;
 
-  /** @param depth - 0 for a document, 1 for a document within one; what was found before at this depth is lost. */
+  /** @param depth - As for `codesOf`; what was found before at this depth is lost. */
   constructor(depth: number) {
-    this.#depth = depth;
+    this.depth = depth;
     this.items = kept[depth] ?? new Int32Array(FIELDS * 256);
-    kept[depth] = this.items;
+    if (depth !== OWN_MEMORY) kept[depth] = this.items;
   }
 
   /** The number of a source. */
@@ -90,7 +91,7 @@ export class References {
     const items = new Int32Array(this.items.length * 2);
     items.set(this.items);
     this.items = items;
-    if (items.length <= MOST_KEPT) kept[this.#depth] = items;
+    if (items.length <= MOST_KEPT && this.depth !== OWN_MEMORY) kept[this.depth] = items;
   }
 
   /** A value that was decoded, or cut out of a list. */

@@ -36,13 +36,15 @@ export const NO_REL: readonly string[] = Object.freeze([]);
 
 const KEPT = 500;
 const LONGEST_KEPT = 100;
+/** Characters of a `rel` attribute that are read. */
+const LONGEST_REL = 4096;
 const kept = new Map<string, Relations>();
 
 /** Reads a `rel` attribute as written. Pages use few different ones, so that they are remembered. */
 export function relOf(raw: string): Relations {
-  const known = kept.get(raw);
+  const known = raw.length <= LONGEST_KEPT ? kept.get(raw) : undefined;
   if (known !== undefined) return known;
-  const tokens = relTokens(decodeAttribute(raw));
+  const tokens = relTokens(decodeAttribute(raw.length > LONGEST_REL ? raw.slice(0, LONGEST_REL) : raw));
   const relations: Relations = { tokens: tokens.length === 0 ? NO_REL : Object.freeze(tokens), level: levelOf(tokens) };
   if (raw.length <= LONGEST_KEPT) {
     if (kept.size >= KEPT) kept.clear();

@@ -12,6 +12,7 @@ import {
   nameOf,
   QUESTION,
   SLASH,
+  startsWithName,
 } from './names.ts';
 import { hasText, type MarkupReader } from './reader.ts';
 import type { ReferencesMark } from './references.ts';
@@ -21,6 +22,7 @@ import type { StartTag, TextRun, TreeState } from './tree/state.ts';
 
 const KNOWN_TABLE = new NameTable(KNOWN_NAMES);
 const CDATA = '<![CDATA[';
+const AMPERSAND = 38;
 const TEXT_ELEMENTS: ReadonlySet<string> = new Set([
   ...['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'],
 ]);
@@ -30,8 +32,10 @@ const READ_ATTRIBUTES: Readonly<Record<'type' | 'encoding', number>> = {
 };
 
 /** Steps per character that the tree builder's searches may take, and those it may take anyway. */
-const STEPS_PER_CHARACTER = 2;
+const STEPS_PER_CHARACTER = 1;
 const FREE_STEPS = 100_000;
+/** Names that no rule knows are remembered up to so many: more of them are hardly repeated. */
+const MOST_NAMES = 1000;
 
 /**
  * Finds the references of a document by way of the tree builder: slower than `FastScan`, and right where that gives up.
@@ -45,32 +49,43 @@ export class TreeScan implements StartTag {
   readonly #hasNul: boolean;
   readonly #names = new Map<string, string>();
   #nameEnd = 0;
+  /** Where to go on, and where the text there begins. */
+  #at = 0;
+  #textStart = 0;
   /** What had been found when the body began. */
   #beforeBody: ReferencesMark | undefined;
 
   constructor(reader: MarkupReader, collector: Collector) {
     this.#reader = reader;
     this.#collector = collector;
-    this.#builder = new TreeBuilder(reader.html.length * STEPS_PER_CHARACTER + FREE_STEPS);
+    this.#builder = new TreeBuilder(reader.html.length * STEPS_PER_CHARACTER + FREE_STEPS, (attributes) =>
+      signatureOf(reader.html, attributes),
+    );
     this.#state = this.#builder.state;
     this.#hasNul = reader.html.includes('\0');
   }
 
-  run(): void {
+  /** Goes on up to a place, or to the end of what it is in the middle of there; returns where it is, negative at the end. */
+  run(until: number): number {
     const { html, codes, lastGt } = this.#reader;
-    let textStart = 0;
-    for (let at = 0; at >= 0; ) {
+    let at = this.#at;
+    while (at >= 0 && at < until) {
       const lt = html.indexOf('<', at);
-      if (lt < 0 || lt >= lastGt) return;
+      if (lt < 0 || lt >= lastGt) {
+        at = -1;
+        break;
+      }
       const code = codes[lt + 1] as number;
       if (!isLetter(code) && code !== SLASH && code !== BANG && code !== QUESTION) {
         at = lt + 1;
         continue;
       }
-      this.#text(textStart, lt);
+      this.#text(this.#textStart, lt);
       at = this.#markup(lt, code);
-      textStart = at;
+      this.#textStart = at;
     }
+    this.#at = at;
+    return at;
   }
 
   #markup(lt: number, code: number): number {
@@ -175,7 +190,7 @@ export class TreeScan implements StartTag {
     let name = this.#names.get(written);
     if (name === undefined) {
       name = nameOf(written);
-      this.#names.set(written, name);
+      if (this.#names.size < MOST_NAMES) this.#names.set(written, name);
     }
     this.name = name;
   }
@@ -184,6 +199,7 @@ export class TreeScan implements StartTag {
   #run(start: number, end: number): TextRun {
     const { html, codes } = this.#reader;
     if (!hasText(codes, start, end)) return SPACE_ONLY;
+    if (!this.#hasNul && beginsWithText(codes, start, end)) return isSpace(codes[start] as number) ? SPACED : TEXT_ONLY;
     const raw = html.slice(start, end);
     // References to white space are white space.
     const text = raw.includes('&') ? decodeText(raw) : raw;
@@ -201,17 +217,33 @@ export class TreeScan implements StartTag {
     return this.#reader.has(id) ? this.#reader.value(id) : undefined;
   }
 
-  signature(): string {
-    return signatureOf(this.#reader.html, this.#nameEnd);
+  get attributes(): number {
+    return this.#reader.codes[this.#nameEnd] === GT ? 0 : this.#nameEnd;
   }
 }
 
 const SPACE_ONLY: TextRun = { space: true, nul: false, other: false };
+const SPACED: TextRun = { space: true, nul: false, other: true };
+const TEXT_ONLY: TextRun = { space: false, nul: false, other: true };
+
+/** Whether what comes first, white space aside, is no reference to a character, or one to `&` itself. */
+function beginsWithText(codes: Uint16Array, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && isSpace(codes[at] as number)) at++;
+  return codes[at] !== AMPERSAND || (at + 5 <= end && startsWithName(codes, at + 1, 'amp;'));
+}
+
+/** Attributes of one element that are compared with those of others, and characters up to which references are decoded for it. */
+const MOST_COMPARED = 1000;
+const LONGEST_COMPARED = 1000;
 
 /** The attributes of a tag, the first of each name, sorted: equal for equal ones. */
-function signatureOf(html: string, nameEnd: number): string {
-  const found = new Map<string, string>();
-  for (let at = nameEnd; ; ) {
+function signatureOf(html: string, attributes: number): string {
+  if (attributes === 0) return '';
+  // Most have one.
+  let first: [name: string, value: string] | undefined;
+  let found: Map<string, string> | undefined;
+  for (let at = attributes, count = 0; count < MOST_COMPARED; count++) {
     let code = html.charCodeAt(at);
     while (code === SLASH || isSpace(code)) code = html.charCodeAt(++at);
     if (code === GT) break;
@@ -228,12 +260,19 @@ function signatureOf(html: string, nameEnd: number): string {
       const from = quoted ? at + 1 : at;
       if (quoted) at = html.indexOf(html[at] as string, from);
       else while (code !== GT && !isSpace(code)) code = html.charCodeAt(++at);
-      value = decodeAttribute(html.slice(from, at)).replace(/\r\n?/g, '\n');
+      value = html.slice(from, at);
+      if (value.length <= LONGEST_COMPARED) value = decodeAttribute(value);
+      if (value.includes('\r')) value = value.replace(/\r\n?/g, '\n');
       if (quoted) at++;
     }
-    if (!found.has(name)) found.set(name, value);
+    if (first === undefined) first = [name, value];
+    else {
+      found ??= new Map([first]);
+      if (!found.has(name)) found.set(name, value);
+    }
   }
-  if (found.size === 0) return '';
+  if (first === undefined) return '';
+  if (found === undefined) return first.join('\0');
   return [...found]
     .map(([name, value]) => `${name}\0${value}`)
     .sort()

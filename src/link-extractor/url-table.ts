@@ -1,3 +1,4 @@
+import { OWN_MEMORY } from './codes.ts';
 import { spread } from './hashing.ts';
 
 interface Memory {
@@ -14,17 +15,23 @@ function memoryFor(size: number): Memory {
   return { slots: new Int32Array(size * 2), hashes: new Int32Array(size) };
 }
 
-/** Tells URLs apart whose hashes are known anyway; what there is by a number is kept elsewhere. One at a time is in use. */
+/** Tells URLs apart whose hashes are known anyway; what there is by a number is kept elsewhere. */
 export class UrlTable {
-  #slots: Int32Array = kept.slots;
-  #hashes: Int32Array = kept.hashes;
+  #slots: Int32Array;
+  #hashes: Int32Array;
+  readonly #isKept: boolean;
   /** As many slots are in use, and half as many hashes. */
   #size = FIRST_SIZE * 2;
   #count = 0;
   #hash = 0;
   #slot = 0;
 
-  constructor() {
+  /** @param depth - As for `codesOf`. But for {@link OWN_MEMORY}, the table made before is lost. */
+  constructor(depth: number) {
+    this.#isKept = depth !== OWN_MEMORY;
+    const { slots, hashes } = this.#isKept ? kept : memoryFor(FIRST_SIZE);
+    this.#slots = slots;
+    this.#hashes = hashes;
     this.#slots.fill(0, 0, this.#size);
   }
 
@@ -66,7 +73,7 @@ export class UrlTable {
       memory.hashes.set(this.#hashes);
       this.#slots = memory.slots;
       this.#hashes = memory.hashes;
-      if (memory.hashes.length <= MOST_KEPT) kept = memory;
+      if (memory.hashes.length <= MOST_KEPT && this.#isKept) kept = memory;
     }
     const slots = this.#slots.fill(0, 0, this.#size);
     const mask = this.#size - 1;

@@ -4,7 +4,7 @@ import { HTML } from './elements.ts';
 import { endInForeign, isForeignStart, isInForeign, startInForeign } from './foreign.ts';
 import { adoptHtml, endBeforeBody, endOfTemplate, enterBody, startBeforeBody, startOfHead } from './head.ts';
 import { endInSelect, endInSelectInTable, startInSelect, startInSelectInTable } from './select.ts';
-import { MODE, type StartTag, type TextRun, TreeState } from './state.ts';
+import { MODE, type SignatureAt, type StartTag, type TextRun, TreeState } from './state.ts';
 import {
   endInCaption,
   endInCell,
@@ -29,11 +29,9 @@ export class TreeBuilder {
   readonly state: TreeState;
 
   /** @param budget - Steps that searches on the stack may take before they only look near its top. */
-  constructor(budget: number) {
-    this.state = new TreeState(budget, {
-      start: (tag) => this.#start(tag),
-      end: (name) => this.#end(name),
-    });
+  constructor(budget: number, signatureAt: SignatureAt) {
+    const again = { start: (tag: StartTag) => this.#start(tag), end: (name: string) => this.#end(name) };
+    this.state = new TreeState(budget, again, signatureAt);
   }
 
   /** @param quirks - Whether it asks for the ways of old browsers. */

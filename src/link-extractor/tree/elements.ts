@@ -29,8 +29,10 @@ export interface OpenElement {
   readonly name: string;
   readonly namespace: number;
   readonly bits: number;
-  /** Of formatting elements: their attributes in a form that can be compared. */
-  readonly signature: string;
+  /** Of formatting elements: where the attributes begin in the text, or 0. */
+  readonly attributes: number;
+  /** These attributes in a form that can be compared, once they have been. */
+  signature: string | undefined;
   /** Whether it is on the stack of open elements; means nothing where one object stands for several elements. */
   open: boolean;
 }
@@ -85,7 +87,7 @@ const shared: readonly Map<string, OpenElement>[] = [new Map(), new Map(), new M
 export function likeOthers(name: string, namespace: number): OpenElement {
   const known = (shared[namespace] as Map<string, OpenElement>).get(name);
   if (known !== undefined) return known;
-  const element = { name, namespace, bits: bitsOf(name, namespace), signature: '', open: true };
+  const element = { name, namespace, bits: bitsOf(name, namespace), attributes: 0, signature: '', open: true };
   if (KNOWN.has(name)) (shared[namespace] as Map<string, OpenElement>).set(name, element);
   return element;
 }
@@ -104,6 +106,7 @@ export class OpenElements {
   templates = 0;
   /** How many paragraphs are: nearly every block asks for one. */
   #paragraphs = 0;
+  #deepest = DEEPEST;
   /**
    * Steps that searches may still take. Right markup needs few; where hostile markup has used them up, searches look no
    * further than {@link NEAR} elements, which keeps the time in proportion to the text.
@@ -119,9 +122,27 @@ export class OpenElements {
   }
 
   push(element: OpenElement): void {
+    if (this.items.length >= this.#deepest) this.#forgetSome();
     element.open = true;
     this.items.push(element);
     this.#count(element, 1);
+  }
+
+  /** No page that means well comes here: a million open elements would only fill the memory. */
+  #forgetSome(): void {
+    const { items } = this;
+    const upper = items.length >> 1;
+    let kept = OUTERMOST;
+    for (let at = OUTERMOST; at < items.length; at++) {
+      const element = items[at] as OpenElement;
+      if (at >= upper || (element.namespace === HTML && element.name === 'template')) items[kept++] = element;
+      else {
+        element.open = false;
+        this.#count(element, -1);
+      }
+    }
+    items.length = kept;
+    this.#deepest = Math.max(DEEPEST, kept * 2);
   }
 
   pop(): void {
@@ -188,12 +209,12 @@ export class OpenElements {
     return this.#spend(-1, lowest);
   }
 
-  /** The topmost HTML element with one of these names, or -1. */
-  topmost(...names: readonly string[]): number {
+  /** The topmost HTML element with this name or the other, or -1. */
+  topmost(name: string, other: string = name): number {
     const lowest = this.#lowest();
     for (let at = this.items.length - 1; at >= lowest; at--) {
       const element = this.items[at] as OpenElement;
-      if (element.namespace === HTML && names.includes(element.name)) return this.#spend(at);
+      if (element.namespace === HTML && (element.name === name || element.name === other)) return this.#spend(at);
     }
     return this.#spend(-1, lowest);
   }
@@ -264,3 +285,6 @@ export class OpenElements {
 }
 
 const NEAR = 16;
+/** So many elements may be open; then half of them are forgotten, but neither templates nor the outermost. */
+const DEEPEST = 65_536;
+const OUTERMOST = 1024;

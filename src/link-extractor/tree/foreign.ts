@@ -25,7 +25,7 @@ export function isForeignStart(tree: TreeState, name: string): boolean {
 
 /** @returns Whether the tag was used up; `false` where it ends the foreign content and goes to the rules of HTML. */
 export function startInForeign(tree: TreeState, tag: StartTag): boolean {
-  if (breaksOut(tag)) {
+  if (breaksOut(tree, tag)) {
     leaveForeign(tree);
     return false;
   }
@@ -55,12 +55,12 @@ export function endInForeign(tree: TreeState, name: string): boolean {
   return false;
 }
 
-const MOST_STEPS = 64;
+const MOST_STEPS = 16;
 
-function breaksOut(tag: StartTag): boolean {
+function breaksOut(tree: TreeState, tag: StartTag): boolean {
   if (BREAKOUTS.has(tag.name)) return true;
   if (tag.name !== 'font') return false;
-  return /(?:^|\0\0)(?:color|face|size)\0/.test(tag.signature());
+  return /(?:^|\0\0)(?:color|face|size)\0/.test(tree.signatureAt(tag.attributes));
 }
 
 function leaveForeign(tree: TreeState): void {

@@ -1,35 +1,59 @@
-import { bitsOf, HTML, IS, type OpenElement, type OpenElements } from './elements.ts';
+import { HTML, IS, type OpenElement, type OpenElements } from './elements.ts';
+import type { SignatureAt } from './state.ts';
 
 const MOST_OUTER_LOOPS = 8;
 const MOST_INNER_LOOPS = 3;
 /** Noah's Ark: of equal elements behind the last marker only so many are kept. */
 const MOST_EQUAL = 3;
+/** Past it the older half is forgotten, as of the stack. */
+const MOST_ENTRIES = 65_536;
 
 /** The list of active formatting elements (HTML Standard, 13.2.4.3), and what is done with it to the stack. */
 export class FormattingElements {
   /** `undefined` is a marker. */
   #entries: (OpenElement | undefined)[] = [];
   readonly #stack: OpenElements;
+  readonly #signatureAt: SignatureAt;
 
-  constructor(stack: OpenElements) {
+  constructor(stack: OpenElements, signatureAt: SignatureAt) {
     this.#stack = stack;
+    this.#signatureAt = signatureAt;
   }
 
   push(element: OpenElement): void {
-    let equal = 0;
-    let oldest = 0;
+    let alike = 0;
     const lowest = this.#lowest();
     let at = this.#entries.length - 1;
     for (; at >= lowest; at--) {
       const entry = this.#entries[at];
       if (entry === undefined) break;
-      if (entry.name !== element.name || entry.signature !== element.signature) continue;
+      if (entry.name === element.name) alike++;
+    }
+    this.#stack.budget -= this.#entries.length - at;
+    // To compare costs more than a step.
+    if (alike >= MOST_EQUAL && this.#stack.budget > 0) this.#dropEqual(element, at + 1);
+    if (this.#entries.length >= MOST_ENTRIES) this.#entries.splice(0, MOST_ENTRIES / 2);
+    this.#entries.push(element);
+  }
+
+  /** Of the entries from `first` on that are equal to an element the oldest, if there are too many. */
+  #dropEqual(element: OpenElement, first: number): void {
+    const signature = this.#signatureOf(element);
+    let equal = 0;
+    let oldest = 0;
+    for (let at = this.#entries.length - 1; at >= first; at--) {
+      const entry = this.#entries[at] as OpenElement;
+      if (entry.name !== element.name || this.#signatureOf(entry) !== signature) continue;
       equal++;
       oldest = at;
     }
-    this.#stack.budget -= this.#entries.length - at;
     if (equal >= MOST_EQUAL) this.#entries.splice(oldest, 1);
-    this.#entries.push(element);
+  }
+
+  /** Most elements are never compared with others. */
+  #signatureOf(element: OpenElement): string {
+    element.signature ??= this.#signatureAt(element.attributes);
+    return element.signature;
   }
 
   mark(): void {
@@ -173,6 +197,6 @@ const NEAR = 16;
 const STEPS_PER_CLONE = 16;
 
 function copyOf(element: OpenElement): OpenElement {
-  const { name, signature } = element;
-  return { name, namespace: HTML, bits: bitsOf(name, HTML), signature, open: false };
+  const { name, bits, attributes, signature } = element;
+  return { name, namespace: HTML, bits, attributes, signature, open: false };
 }

@@ -8,9 +8,15 @@ export interface StartTag {
   readonly selfClosing: boolean;
   /** The value of an attribute; `undefined` where the tag has none. */
   attribute(name: 'type' | 'encoding'): string | undefined;
-  /** All attributes, in a form that is equal for equal ones: each as its name, NUL and its value, NUL twice between them. */
-  signature(): string;
+  /** Where the attributes begin in the text; 0 where there are none. */
+  readonly attributes: number;
 }
+
+/**
+ * The attributes that begin at a place in a form that is equal for equal ones: each as its name, NUL and its value, NUL
+ * twice between them; empty for place 0.
+ */
+export type SignatureAt = (attributes: number) => string;
 
 /** What a run of characters holds: that is all the tree builder needs to know of it. */
 export interface TextRun {
@@ -96,10 +102,13 @@ export class TreeState {
   /** A frameset took the place of the body, and of all that was in it. */
   droppedBody = false;
 
-  constructor(budget: number, again: Reprocess) {
+  readonly signatureAt: SignatureAt;
+
+  constructor(budget: number, again: Reprocess, signatureAt: SignatureAt) {
     this.stack = new OpenElements(budget);
-    this.formatting = new FormattingElements(this.stack);
+    this.formatting = new FormattingElements(this.stack, signatureAt);
     this.again = again;
+    this.signatureAt = signatureAt;
   }
 
   /** "Insert an element" for a tag, which stays open. */
@@ -112,12 +121,24 @@ export class TreeState {
 
   #elementFor(tag: StartTag, namespace: number, name: string): OpenElement {
     if (namespace === MATHML && name === 'annotation-xml' && isHtmlEncoding(tag.attribute('encoding'))) {
-      return { name, namespace, bits: bitsOf(name, namespace) | IS.htmlPoint, signature: '', open: false };
+      return {
+        name,
+        namespace,
+        bits: bitsOf(name, namespace) | IS.htmlPoint,
+        attributes: 0,
+        signature: '',
+        open: false,
+      };
     }
     if (namespace !== HTML) return likeOthers(name, namespace);
     const bits = bitsOf(name, HTML);
-    if ((bits & IS.formatting) !== 0) return { name, namespace, bits, signature: tag.signature(), open: false };
-    return name === 'form' ? { name, namespace, bits, signature: '', open: false } : likeOthers(name, HTML);
+    if ((bits & IS.formatting) !== 0) {
+      const { attributes } = tag;
+      return { name, namespace, bits, attributes, signature: attributes === 0 ? '' : undefined, open: false };
+    }
+    return name === 'form'
+      ? { name, namespace, bits, attributes: 0, signature: '', open: false }
+      : likeOthers(name, HTML);
   }
 
   /** The same for an element that holds no elements. */
