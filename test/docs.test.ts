@@ -20,6 +20,7 @@ import {
 import { ROBOTS_CACHE_DEFAULTS } from '../src/robots-cache.ts';
 import { FILE_SINK_DEFAULTS } from '../src/sink/files/index.ts';
 import { LMDB_STORE_DEFAULTS, LmdbStore } from '../src/store/lmdb/index.ts';
+import { HOSTILE_SERVER_DEFAULTS, HostileServer } from '../src/testing/index.ts';
 import { anchorsOf, DOCS, defaultIn, linksOf, optionRows, quotedIn, readDoc, root, rowsOf } from './helpers/docs.ts';
 
 /** The options that a constructor takes, as it tells whoever misspells one beyond recognition. */
@@ -55,6 +56,7 @@ describe.each([
   ['docs/stores.md', 'LmdbStore', LMDB_STORE_DEFAULTS],
   ['docs/event-log.md', 'Event log', without(EVENT_LOG_DEFAULTS, 'events', 'clock', 'maxBufferBytes')],
   ['docs/file-sink.md', 'Pages as files', FILE_SINK_DEFAULTS],
+  ['docs/testing.md', 'A hostile server', HOSTILE_SERVER_DEFAULTS],
 ])('%s, under "%s"', (path, heading, defaults) => {
   test.each(Object.entries(defaults))('says that %s is %j', (name, value) => {
     const row = optionRows(readDoc(path), heading).find(([option]) => option === name);
@@ -68,6 +70,7 @@ test.each<[string, string, (options: never) => unknown]>([
   ['docs/stores.md', 'LmdbStore', (options) => LmdbStore.open(join(root, 'no-such-folder'), options)],
   ['docs/event-log.md', 'Event log', (options) => new EventLog(options)],
   ['docs/file-sink.md', 'Pages as files', (options) => new FileSink(options)],
+  ['docs/testing.md', 'A hostile server', (options) => HostileServer.start(options)],
 ])('%s, under "%s", names every option', async (path, heading, open) => {
   const told = optionRows(readDoc(path), heading).map(([name]) => name);
   const known = await knownOptions(open);

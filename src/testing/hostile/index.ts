@@ -1,0 +1,2 @@
+export type { FaultPlace, HostileFault } from './fault.ts';
+export { HOSTILE_FAULTS, HOSTILE_SERVER_DEFAULTS, HostileServer, type HostileServerOptions } from './server.ts';
