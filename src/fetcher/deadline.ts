@@ -20,10 +20,13 @@ export class Deadlines {
   readonly #watch: Watch = { dueAt: (at) => this.#dueAt(at), ended: (deadline) => this.#ended(deadline) };
   #timer: NodeJS.Timeout | undefined;
   #firesAt = Number.POSITIVE_INFINITY;
+  /** By the signal of their callers: one listener for all of a crawl, since to add and remove one is dear. */
+  readonly #followers = new Map<AbortSignal, Followers>();
 
   start(url: string, times: FetchTimes, outer: AbortSignal | undefined): Deadline {
     const deadline = new Deadline(url, times, outer, this.#watch);
     this.#running.add(deadline);
+    if (outer !== undefined && !outer.aborted) this.#follow(outer, deadline);
     if (this.#running.size === 1) this.#timer?.ref();
     this.#dueAt(performance.now() + Math.min(times.pageMs, times.firstPhaseMs));
     return deadline;
@@ -37,6 +40,31 @@ export class Deadlines {
     this.#firesAt = Number.POSITIVE_INFINITY;
   }
 
+  #follow(signal: AbortSignal, deadline: Deadline): void {
+    let followers = this.#followers.get(signal);
+    if (followers === undefined) {
+      const deadlines = new Set<Deadline>();
+      followers = {
+        deadlines,
+        onAbort: () => {
+          for (const one of deadlines) one.abortedByCaller();
+        },
+      };
+      this.#followers.set(signal, followers);
+      signal.addEventListener('abort', followers.onAbort, { once: true });
+    }
+    followers.deadlines.add(deadline);
+  }
+
+  #unfollow(signal: AbortSignal, deadline: Deadline): void {
+    const followers = this.#followers.get(signal);
+    if (followers === undefined) return;
+    followers.deadlines.delete(deadline);
+    if (followers.deadlines.size > 0) return;
+    this.#followers.delete(signal);
+    signal.removeEventListener('abort', followers.onAbort);
+  }
+
   #dueAt(at: number): void {
     if (at >= this.#firesAt) return;
     clearTimeout(this.#timer);
@@ -46,6 +74,7 @@ export class Deadlines {
 
   #ended(deadline: Deadline): void {
     this.#running.delete(deadline);
+    if (deadline.outer !== undefined) this.#unfollow(deadline.outer, deadline);
     // It is left to fire for nothing, which costs less than to clear it with every fetch.
     if (this.#running.size === 0) this.#timer?.unref();
   }
@@ -60,6 +89,12 @@ export class Deadlines {
   }
 }
 
+/** Who is ended with one signal. */
+interface Followers {
+  readonly deadlines: Set<Deadline>;
+  readonly onAbort: () => void;
+}
+
 /** Whom a deadline tells. */
 interface Watch {
   dueAt(at: number): void;
@@ -68,11 +103,11 @@ interface Watch {
 
 /** The wall a fetch ends at: its time is up, its caller gave up, or the fetcher was closed. */
 export class Deadline {
+  /** Of its caller. */
+  readonly outer: AbortSignal | undefined;
   readonly #url: string;
   readonly #pageTimeoutMs: number;
   readonly #pageAt: number;
-  readonly #outer: AbortSignal | undefined;
-  readonly #onOuterAbort: (() => void) | undefined;
   readonly #keeper: Watch;
   #phaseAt = Number.POSITIVE_INFINITY;
   #onLate: (() => void) | undefined;
@@ -84,14 +119,9 @@ export class Deadline {
     this.#url = url;
     this.#pageTimeoutMs = times.pageMs;
     this.#pageAt = performance.now() + times.pageMs;
-    this.#outer = outer;
+    this.outer = outer;
     this.#keeper = keeper;
-    if (outer === undefined) return;
-    if (outer.aborted) this.#aborted();
-    else {
-      this.#onOuterAbort = () => this.#aborted();
-      outer.addEventListener('abort', this.#onOuterAbort, { once: true });
-    }
+    if (outer?.aborted === true) this.abortedByCaller();
   }
 
   /** Why the fetch ends before its time; `undefined` while it goes on. */
@@ -177,7 +207,6 @@ export class Deadline {
     this.endPhase();
     // A connection remembers what it was opened for, as long as it lives.
     this.#onAbort = undefined;
-    if (this.#onOuterAbort !== undefined) this.#outer?.removeEventListener('abort', this.#onOuterAbort);
     this.#keeper.ended(this);
   }
 
@@ -186,11 +215,11 @@ export class Deadline {
     return new CrawlError('CRAWL_PAGE_TIMEOUT', message, { url: this.#url, retryable: true });
   }
 
-  #aborted(): void {
+  abortedByCaller(): void {
     this.abort(
       new CrawlError('CRAWL_ABORTED', `Aborted by its caller: ${this.#url}`, {
         url: this.#url,
-        cause: this.#outer?.reason,
+        cause: this.outer?.reason,
       }),
     );
   }
