@@ -1,3 +1,4 @@
+import PQueue from 'p-queue';
 import type { Frontier } from '../frontier.ts';
 import type { Clock, Lease } from '../ports.ts';
 import type { UnreachableHosts } from '../visit/unreachable-hosts.ts';
@@ -31,11 +32,12 @@ const LOOK_AHEAD_HOSTS = 64;
 const DELIVERY_PATIENCE_MS = 100;
 
 /**
- * Keeps workers busy: leases what is due and there is room for, visits it, sleeps until something comes due, and knows
- * when all is done.
+ * Keeps workers busy: leases what is due, runs visits in a bounded pool, sleeps until something comes due, and knows
+ * when all is done. It counts its own work in flight, because a pool that is idle for a moment has not finished.
  */
 export class Engine {
   readonly #parts: EngineParts;
+  readonly #pool: PQueue;
   readonly #held = new Set<Lease>();
   #paused = false;
   #stopping = false;
@@ -51,6 +53,7 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#pool = new PQueue({ concurrency: parts.concurrency });
   }
 
   get inFlight(): number {
@@ -181,24 +184,20 @@ export class Engine {
     return false;
   }
 
-  /** No more are leased than may be in flight, so that each begins at once. */
   #start(lease: Lease): void {
     this.#held.add(lease);
-    void this.#visit(lease);
-  }
-
-  /** Never rejects. */
-  async #visit(lease: Lease): Promise<void> {
-    try {
-      await this.#parts.visit(lease);
-    } catch (thrown) {
-      this.fail(thrown);
-    } finally {
-      this.#held.delete(lease);
-      this.#parts.afterVisit();
-      this.#tellIdle();
-      this.wake();
-    }
+    void this.#pool.add(async () => {
+      try {
+        await this.#parts.visit(lease);
+      } catch (thrown) {
+        this.fail(thrown);
+      } finally {
+        this.#held.delete(lease);
+        this.#parts.afterVisit();
+        this.#tellIdle();
+        this.wake();
+      }
+    });
   }
 
   /** Ends the run with an error, once what is in flight has ended. */
