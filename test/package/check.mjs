@@ -28,13 +28,24 @@ try {
     let code;
     try { new Crawler({}); } catch (error) { code = error.code; }
     if (code !== 'CRAWL_CONTACT_MISSING') throw new Error('the constructor did not ask for a contact: ' + code);
-    console.log('ok');
+    const server = http.createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end(request.url === '/' ? '<h1>read</h1>' : '');
+    });
+    server.listen(0, '127.0.0.1', async () => {
+      const crawler = new Crawler({ userAgent: 'check/1.0 (+mailto:check@example.org)', pageWorker: 'read.mjs' });
+      crawler.on('page', (page) => {
+        if (page.data === 'read') console.log('ok');
+      });
+      await crawler.run('http://127.0.0.1:' + server.address().port + '/');
+      server.close();
+    });
   `;
   project(
     'esm',
     'module',
     'main.mjs',
     program(`
+    import http from 'node:http';
     import { Crawler } from 'polite-crawler';
     import { storeContract } from 'polite-crawler/testing';
   `),
@@ -44,6 +55,7 @@ try {
     'commonjs',
     'main.cjs',
     program(`
+    const http = require('node:http');
     const { Crawler } = require('polite-crawler');
     const { storeContract } = require('polite-crawler/testing');
   `),
@@ -54,6 +66,7 @@ try {
     mkdirSync(directory);
     writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: `empty-${name}`, private: true, type }));
     writeFileSync(join(directory, file), source);
+    writeFileSync(join(directory, 'read.mjs'), `export default ({ $ }) => $('h1').text();`);
     run('npm', ['install', '--no-audit', '--no-fund', tarball], directory);
     expect(run('node', [file], directory).trim().endsWith('ok'), `${name}: the program runs`);
     const help = run('npx', ['polite-crawler', '--help'], directory);

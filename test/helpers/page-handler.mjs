@@ -1,0 +1,82 @@
+// A page worker that does what the page's address asks for: /?do=hang and so on; else it tells all that it sees.
+import { threadId } from 'node:worker_threads';
+
+const forever = new Promise(() => {});
+
+const DEEDS = {
+  throw: () => {
+    throw Object.assign(new RangeError('too wide'), { code: 'E_WIDE' });
+  },
+  reject: () => Promise.reject(new Error('not today')),
+  'throw-text': () => {
+    throw 'only words';
+  },
+  hang: () => {
+    for (;;);
+  },
+  wait: () => forever,
+  exit: () => process.exit(7),
+  uncaught: () => {
+    setImmediate(() => {
+      throw new Error('nobody caught this');
+    });
+    return forever;
+  },
+  unhandled: () => {
+    void Promise.reject(new Error('nobody handled this'));
+    return forever;
+  },
+  memory: () => {
+    const kept = [];
+    for (;;) kept.push({ number: kept.length, list: [kept.length] });
+  },
+  function: () => ({ tell: () => 'a function' }),
+  selection: (page) => page.$('a'),
+  undefined: () => undefined,
+  rich: () => ({ map: new Map([['a', new Set([1])]]), date: new Date(0), bytes: Buffer.from('bytes'), big: 1n }),
+  scribble: (page) => page.body.fill(0x20).length,
+  // Something that goes on after the answer and breaks the thread when it has no page any more.
+  late: (page) => {
+    void fetch(new URL('/gate', page.url)).then(() => {
+      throw new Error('too late');
+    });
+    return 'answered';
+  },
+  gate: async (page) => {
+    const response = await fetch(new URL(`/gate?of=${page.url.split('n=')[1]}`, page.url));
+    return { gate: await response.text(), thread: threadId };
+  },
+};
+
+export default function handle(page) {
+  const deed = DEEDS[new URL(page.url).searchParams.get('do')];
+  return deed === undefined ? surfaceOf(page) : deed(page);
+}
+
+/** All of a page that can be read, the document by what it says. */
+export function surfaceOf(page) {
+  return {
+    url: page.url,
+    finalUrl: page.finalUrl,
+    redirects: page.redirects,
+    status: page.status,
+    headers: page.headers,
+    contentType: page.contentType,
+    body: Buffer.from(page.body),
+    stream: page.stream,
+    text: page.text,
+    encoding: page.encoding,
+    heading: page.$('h1').text(),
+    title: page.title,
+    links: page.links,
+    depth: page.depth,
+    referrer: page.referrer,
+    canonical: page.canonical,
+    directives: page.directives,
+    fingerprint: page.fingerprint,
+    fetchedAt: page.fetchedAt,
+    timings: page.timings,
+    bytes: page.bytes,
+    truncated: page.truncated,
+  };
+}
