@@ -15,6 +15,7 @@ export const CRAWL_ERROR_CODES = [
   'CRAWL_HOOK_FAILED',
   'CRAWL_FILTER_FAILED',
   'CRAWL_SINK_FAILED',
+  'CRAWL_HANDLER_TIMEOUT',
   'CRAWL_WORKER_FAILED',
   'CRAWL_WORKER_TIMEOUT',
   'CRAWL_ADDRESS_REFUSED',
@@ -94,8 +95,13 @@ export class CrawlError extends Error {
  * Never throws.
  */
 export function isCrawlError(error: unknown, code?: CrawlErrorCode): error is CrawlError {
-  if (!(error instanceof Error) || error.name !== 'CrawlError' || !('code' in error)) return false;
-  return code === undefined || error.code === code;
+  try {
+    if (!(error instanceof Error) || error.name !== 'CrawlError' || !('code' in error)) return false;
+    return code === undefined || error.code === code;
+  } catch {
+    // Anything can be thrown, also what throws when it is looked at.
+    return false;
+  }
 }
 
 /**
@@ -114,7 +120,7 @@ export function toCrawlError(
 /** The text of anything that can be thrown, also of what has a broken `toString`. Never throws. */
 export function describeThrown(thrown: unknown): string {
   try {
-    return thrown instanceof Error ? thrown.message : String(thrown);
+    return String(thrown instanceof Error ? thrown.message : thrown);
   } catch {
     return 'a value that cannot be shown was thrown';
   }

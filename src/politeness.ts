@@ -73,7 +73,7 @@ export interface Verdict extends Required<Omit<HostPatch, 'address'>> {
 const JITTER = 0.2;
 const SUCCESSES_PER_STEP = 5;
 /** A year: what is waited for must come. */
-const LONGEST_MS = 31_536_000_000;
+export const LONGEST_DELAY_MS: number = 31_536_000_000;
 
 const TIMEOUTS: ReadonlySet<CrawlErrorCode> = new Set([
   'CRAWL_CONNECT_TIMEOUT',
@@ -242,17 +242,17 @@ function amount(ms: number | undefined): number | undefined {
 function checked(options: PolitenessOptions): Complete<PolitenessOptions> {
   const d = POLITENESS_DEFAULTS;
   return {
-    minDelayMs: number('minDelayMs', options.minDelayMs, d.minDelayMs, 0, LONGEST_MS),
+    minDelayMs: number('minDelayMs', options.minDelayMs, d.minDelayMs, 0, LONGEST_DELAY_MS),
     delayFactor: number('delayFactor', options.delayFactor, d.delayFactor),
     maxDelayMs: number('maxDelayMs', options.maxDelayMs, d.maxDelayMs),
     connectionsPerHost: integer('connectionsPerHost', options.connectionsPerHost, d.connectionsPerHost),
     ipDelayMs: number('ipDelayMs', options.ipDelayMs, d.ipDelayMs),
     maxCrawlDelayMs: number('maxCrawlDelayMs', options.maxCrawlDelayMs, d.maxCrawlDelayMs),
-    backoffMs: number('backoffMs', options.backoffMs, d.backoffMs, 0, LONGEST_MS),
+    backoffMs: number('backoffMs', options.backoffMs, d.backoffMs, 0, LONGEST_DELAY_MS),
     maxBackoffMs: number('maxBackoffMs', options.maxBackoffMs, d.maxBackoffMs),
     maxRetryAfterMs: number('maxRetryAfterMs', options.maxRetryAfterMs, d.maxRetryAfterMs),
     parkAfterFailures: integer('parkAfterFailures', options.parkAfterFailures, d.parkAfterFailures),
-    parkMs: number('parkMs', options.parkMs, d.parkMs, 0, LONGEST_MS),
+    parkMs: number('parkMs', options.parkMs, d.parkMs, 0, LONGEST_DELAY_MS),
     refusalsBeforePause: integer('refusalsBeforePause', options.refusalsBeforePause, d.refusalsBeforePause),
   };
 }

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { CrawlError, describeThrown, isCrawlError } from '../errors.ts';
+import { isThenable } from '../promises.ts';
 import type { CrawlerEvents } from '../types.ts';
 
 type EventName = keyof CrawlerEvents;
@@ -75,10 +76,6 @@ function urlOf(args: readonly unknown[]): string | undefined {
   if (typeof first === 'string') return first;
   if (first !== null && typeof first === 'object' && 'url' in first && typeof first.url === 'string') return first.url;
   return typeof second === 'string' ? second : undefined;
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return value !== null && typeof value === 'object' && 'then' in value && typeof value.then === 'function';
 }
 
 function warn(error: unknown): void {

@@ -1,10 +1,11 @@
-import { CrawlError, describeThrown } from '../errors.ts';
+import { CrawlError, type CrawlErrorCode, describeThrown } from '../errors.ts';
 import { show } from '../options.ts';
 import type { Sink } from '../ports.ts';
+import { ignore, isThenable } from '../promises.ts';
 import type { CrawlerEvents, CrawlRequest, CrawlStats, Link, Page } from '../types.ts';
-import { resolveUrl } from '../url.ts';
-import { isThenable } from './emitter.ts';
+import { toLinks } from './expanded-links.ts';
 import type { PageChannel } from './page-channel.ts';
+import { type Patience, TIMED_OUT } from './patience.ts';
 
 /** The user's part of a crawl; `undefined` where a hook was not overridden, so that it costs nothing. */
 export interface UserHooks {
@@ -19,108 +20,168 @@ export interface UserHooks {
   readonly prioritize: ((request: CrawlRequest) => number | Promise<number>) | undefined;
 }
 
-/** Calls user code so that a fault in it costs one page its hook, and never the crawl. */
-export class GuardedHooks {
-  readonly #user: UserHooks;
-  readonly #sinks: readonly Sink[];
-  readonly #channel: PageChannel | undefined;
-  readonly #trusted: boolean;
+/** How the hooks of a run are called. */
+export interface HookParts {
+  readonly user: UserHooks;
+  readonly sinks: readonly Sink[];
+  readonly channel: PageChannel | undefined;
+  /** Whether pages find their links with the built-in extractor, so that these need no looking over. */
+  readonly trusted: boolean;
+  readonly patience: Patience;
+  /** The limit that `patience` has, for messages. */
+  readonly timeoutMs: number;
+  /** Does work that is with the user's code, and that who may be part of it must not wait for. */
+  readonly delivering: <T>(work: () => Promise<T>) => Promise<T>;
+}
 
-  /** @param trusted - Whether pages find their links with the built-in extractor, so that these need no looking over. */
-  constructor(user: UserHooks, sinks: readonly Sink[], channel: PageChannel | undefined, trusted: boolean) {
-    this.#user = user;
-    this.#trusted = trusted;
-    this.#sinks = sinks;
-    this.#channel = channel;
+/** A call of the user's code. */
+interface Call<T> {
+  readonly what: string;
+  readonly url: string;
+  readonly code: CrawlErrorCode;
+  readonly run: () => T | PromiseLike<T>;
+  /** What counts where it fails. */
+  readonly fallback: T;
+  /** What the call is part of: once one of a hook's did not settle in time, no more are made for it. */
+  readonly about?: { readonly of: object; readonly hung: WeakSet<object> } | undefined;
+}
+
+/** Calls user code so that a fault in it costs one page its hook, and never the crawl. None of it throws or rejects. */
+export class GuardedHooks {
+  readonly #parts: HookParts;
+  readonly #neverSaid = new WeakSet<object>();
+  readonly #neverRanked = new WeakSet<object>();
+
+  constructor(parts: HookParts) {
+    this.#parts = parts;
   }
 
-  /** See `VisitHooks.deliver`. Never rejects. */
-  async deliver(page: Page): Promise<boolean> {
-    if (this.#channel !== undefined && !(await this.#channel.offer(page))) return false;
-    const { visit } = this.#user;
-    if (visit !== undefined) await this.#guard('visit', page.url, () => visit(page), undefined);
-    const listening = this.#user.emitAndWait('page', page);
-    if (listening !== undefined) await listening;
-    for (const sink of this.#sinks) await this.#write(sink, page);
+  /** See `VisitHooks.deliver`. */
+  deliver(page: Page): Promise<boolean> {
+    return this.#parts.delivering(() => this.#deliver(page));
+  }
+
+  async #deliver(page: Page): Promise<boolean> {
+    const { channel, sinks, user } = this.#parts;
+    // The reader of `pages()` takes the time it takes: only code that is called must come back.
+    if (channel !== undefined && !(await channel.offer(page))) return false;
+    const { visit } = user;
+    const { url } = page;
+    const common = { url, fallback: undefined };
+    if (visit !== undefined) {
+      const visiting = this.#call({
+        ...common,
+        what: 'The hook visit',
+        code: 'CRAWL_HOOK_FAILED',
+        run: () => visit(page),
+      });
+      if (isThenable(visiting)) await visiting;
+    }
+    const listening = user.emitAndWait('page', page);
+    if (listening !== undefined) {
+      const what = 'A listener of "page"';
+      await this.#call<unknown>({ ...common, what, code: 'CRAWL_LISTENER_FAILED', run: () => listening });
+    }
+    for (const sink of sinks) {
+      await this.#call({ ...common, what: 'A sink', code: 'CRAWL_SINK_FAILED', run: () => sink.write(page) });
+    }
     return true;
   }
 
-  /** See `VisitHooks.expand`. Never rejects; a fault leaves the page without links. */
+  /** See `VisitHooks.expand`; a fault leaves the page without links. */
   async expand(page: Page): Promise<readonly Link[]> {
-    const { expand } = this.#user;
-    if (expand === undefined && this.#trusted) return page.links;
-    return this.#guard(
-      'expand',
-      page.url,
-      async () => Array.from((await expand?.(page)) ?? page.links, (link) => asLink(link, page)).flat(),
-      [],
-    );
+    const { trusted, user } = this.#parts;
+    const { expand } = user;
+    if (expand === undefined && trusted) return page.links;
+    return this.#ask<readonly Link[]>({
+      what: expand === undefined ? 'The extractor' : 'The hook expand',
+      url: page.url,
+      code: 'CRAWL_HOOK_FAILED',
+      run: () => {
+        const found = expand === undefined ? page.links : expand(page);
+        return isThenable(found) ? found.then((links) => toLinks(links, page)) : toLinks(found, page);
+      },
+      fallback: [],
+    });
   }
 
-  /** See `VisitHooks.shouldVisit`. Never throws or rejects; a fault refuses the link. */
+  /** See `VisitHooks.shouldVisit`; a fault refuses the link. */
   shouldVisit(link: Link, from: Page): Promise<boolean> | boolean {
-    const { shouldVisit } = this.#user;
+    const { shouldVisit } = this.#parts.user;
     if (shouldVisit === undefined) return true;
-    return this.#guard('shouldVisit', link.url, () => shouldVisit(link, from), false).then(
-      (verdict) => verdict !== false,
-    );
+    const verdict = this.#ask({
+      what: 'The hook shouldVisit',
+      url: link.url,
+      code: 'CRAWL_HOOK_FAILED',
+      run: () => shouldVisit(link, from),
+      fallback: false,
+      about: { of: from, hung: this.#neverSaid },
+    });
+    return isThenable(verdict) ? verdict.then((given) => given !== false) : verdict !== false;
   }
 
-  get prioritize(): ((request: CrawlRequest) => Promise<number>) | undefined {
-    const { prioritize } = this.#user;
+  /** See `VisitHooks.prioritize`; a fault leaves the level as it is. */
+  get prioritize(): ((request: CrawlRequest, about: object) => Promise<number> | number) | undefined {
+    const { prioritize } = this.#parts.user;
     if (prioritize === undefined) return undefined;
-    return (request) =>
-      this.#guard(
-        'prioritize',
-        request.url,
-        async () => {
-          const priority: unknown = await prioritize(request);
-          if (typeof priority === 'number') return priority;
-          throw new TypeError(`prioritize() must give a number, not ${show(priority)}`);
+    return (request, about) =>
+      this.#ask({
+        what: 'The hook prioritize',
+        url: request.url,
+        code: 'CRAWL_HOOK_FAILED',
+        run: () => {
+          const given = prioritize(request);
+          return isThenable(given) ? given.then(toNumber) : toNumber(given);
         },
-        request.level,
-      );
+        fallback: request.level,
+        about: { of: about, hung: this.#neverRanked },
+      });
   }
 
-  async #write(sink: Sink, page: Page): Promise<void> {
+  /** As {@link GuardedHooks.#call}, for what is not part of a delivery. */
+  #ask<T>(call: Call<T>): Promise<T> | T {
+    const { about } = call;
+    if (about?.hung.has(about.of) === true) return call.fallback;
+    const answer = this.#call(call);
+    return answer instanceof Promise ? this.#parts.delivering(() => answer) : answer;
+  }
+
+  /** What the code gives; where it fails or does not settle in time that is told, and the fallback counts. */
+  #call<T>(call: Call<T>): Promise<T> | T {
     try {
-      await sink.write(page);
+      const returned = call.run();
+      return isThenable(returned) ? this.#settled(call, returned as PromiseLike<T>) : returned;
     } catch (thrown) {
-      const message = `A sink could not write ${page.url}: ${describeThrown(thrown)}`;
-      this.#user.emit(
-        'error',
-        new CrawlError('CRAWL_SINK_FAILED', message, { cause: thrown, url: page.url }),
-        page.url,
-      );
+      return this.#failed(call, thrown);
     }
   }
 
-  async #guard<T>(name: string, url: string, call: () => T | PromiseLike<T>, fallback: T): Promise<T> {
+  async #settled<T>(call: Call<T>, promise: PromiseLike<T>): Promise<T> {
     try {
-      const returned = call();
-      return isThenable(returned) ? ((await returned) as T) : (returned as T);
+      const settled = await this.#parts.patience.wait(promise);
+      if (settled !== TIMED_OUT) return settled;
     } catch (thrown) {
-      const message = `The hook ${name} failed: ${describeThrown(thrown)}`;
-      this.#user.emit('error', new CrawlError('CRAWL_HOOK_FAILED', message, { cause: thrown, url }), url);
-      return fallback;
+      return this.#failed(call, thrown);
     }
+    ignore(promise);
+    const { about, url, what } = call;
+    about?.hung.add(about.of);
+    const message = `${what} did not come to its end in time (handlerTimeoutMs: ${this.#parts.timeoutMs}); the crawl goes on without it`;
+    this.#parts.user.emit('error', new CrawlError('CRAWL_HANDLER_TIMEOUT', message, { url }), url);
+    return call.fallback;
+  }
+
+  #failed<T>({ code, fallback, url, what }: Call<T>, thrown: unknown): T {
+    const message =
+      code === 'CRAWL_SINK_FAILED'
+        ? `A sink could not write ${url}: ${describeThrown(thrown)}`
+        : `${what} failed: ${describeThrown(thrown)}`;
+    this.#parts.user.emit('error', new CrawlError(code, message, { cause: thrown, url }), url);
+    return fallback;
   }
 }
 
-/** What `expand` gave, as a link: a user may give a bare URL, relative to the page. */
-function asLink(link: unknown, page: Page): Link[] {
-  const given =
-    typeof link === 'string' || link instanceof URL ? { url: String(link) } : (link as Partial<Link> | null);
-  const url = typeof given?.url === 'string' ? resolveUrl(given.url, page.finalUrl) : null;
-  if (given === null || url === null) return [];
-  const { source, rel, nofollow, text } = given;
-  return [
-    {
-      url,
-      source: typeof source === 'string' ? source : 'expand',
-      rel: Array.isArray(rel) ? rel.map(String) : [],
-      nofollow: nofollow === true,
-      ...(typeof text === 'string' ? { text } : {}),
-    },
-  ];
+function toNumber(priority: unknown): number {
+  if (typeof priority === 'number') return priority;
+  throw new TypeError(`prioritize() must give a number, not ${show(priority)}`);
 }

@@ -1,4 +1,4 @@
-import { CrawlError, isCrawlError } from '../errors.ts';
+import { CrawlError, describeThrown, isCrawlError } from '../errors.ts';
 import { boolean, onlyKnown, show } from '../options.ts';
 import type { CrawlStore } from '../ports.ts';
 import { readSeeds, type SeedBatch, type SeedInput } from '../seeding.ts';
@@ -191,7 +191,7 @@ export class Crawler extends SafeEmitter {
       return this.#last;
     } catch (thrown) {
       if (isCrawlError(thrown)) throw thrown;
-      throw new CrawlError('CRAWL_STORE_FAILED', `The crawl broke off: ${String(thrown)}`, { cause: thrown });
+      throw new CrawlError('CRAWL_STORE_FAILED', `The crawl broke off: ${describeThrown(thrown)}`, { cause: thrown });
     } finally {
       this.#run = undefined;
     }

@@ -65,7 +65,7 @@ export class Offering {
     const { frontier, stats } = this.#session;
     this.#tellRefused(admitted);
     const requests: CrawlRequest[] = [];
-    for (const request of admitted.requests) requests.push(await prioritized(this.#prioritize, request));
+    for (const request of admitted.requests) requests.push(await prioritized(this.#prioritize, request, admitted));
     const known = new Set<number>();
     const fresh = await frontier.offer(requests, (index) => known.add(index));
     stats.offered(fresh);

@@ -124,6 +124,12 @@ export interface CrawlerOptions {
   readonly statsEveryMs?: number | undefined;
   /** Longest URL that is followed, in characters. @defaultValue 2048 */
   readonly maxUrlLength?: number | undefined;
+  /**
+   * How long a listener of `page`, a hook or a sink is waited for, in milliseconds; then it is an `error` with
+   * `CRAWL_HANDLER_TIMEOUT`, and the crawl goes on. The reader of `pages()` has all the time it wants.
+   * @defaultValue 600 000
+   */
+  readonly handlerTimeoutMs?: number | undefined;
   /** The frontier's clock. @defaultValue the system's */
   readonly clock?: Clock | undefined;
 }
@@ -165,6 +171,7 @@ export const CRAWLER_DEFAULTS: {
   readonly statsEveryPages: number;
   readonly statsEveryMs: number;
   readonly maxUrlLength: number;
+  readonly handlerTimeoutMs: number;
 } = {
   scope: 'host',
   maxDepth: 20,
@@ -197,6 +204,7 @@ export const CRAWLER_DEFAULTS: {
   statsEveryPages: 1000,
   statsEveryMs: 10_000,
   maxUrlLength: 2048,
+  handlerTimeoutMs: 600_000,
 };
 
 /** HTML and XHTML are pages, and so is what says no type: its body will tell. */

@@ -1,24 +1,27 @@
 import { setMaxListeners } from 'node:events';
-import type { CrawlError } from '../errors.ts';
+import { CrawlError } from '../errors.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
 import type { FetchedPage } from '../page.ts';
 import { PageWorker } from '../page-worker/index.ts';
 import type { CrawlStore } from '../ports.ts';
+import { promised } from '../promises.ts';
 import type { SeedBatch } from '../seeding.ts';
 import type { CrawlStats } from '../types.ts';
 import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
-import { GuardedHooks, type UserHooks } from './hooks.ts';
+import { GuardedHooks, type HookParts, type UserHooks } from './hooks.ts';
 import { Offering } from './offering.ts';
 import type { PageChannel } from './page-channel.ts';
+import { Patience } from './patience.ts';
 import { Pausing } from './pausing.ts';
-import { promised } from './promised.ts';
 import { Session } from './session.ts';
 import type { Settings } from './settings.ts';
 import { type VisitParts, visitContext } from './visit-context.ts';
 
 /** How old the counts that only the store knows may be, in milliseconds. */
 const REFRESH_MS = 100;
+/** How long a store is waited for once the crawl is to stop at once, in milliseconds. */
+const LAST_WAIT_MS = 60_000;
 /** The longest that a timer can wait. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -40,11 +43,16 @@ export class Run {
   readonly #pausing = new Pausing(this.#working.promise, (event) => this.#user.emit(event));
   #refreshedAt = 0;
   #limit: NodeJS.Timeout | undefined;
+  #ticker: NodeJS.Timeout | undefined;
+  #lastWait: NodeJS.Timeout | undefined;
+  readonly #abandoned = promised<never>();
   #ticking = false;
   readonly #finished = promised<void>();
+  readonly #patience: Patience;
 
   constructor(settings: Settings, user: UserHooks, channel: PageChannel | undefined) {
     this.#settings = settings;
+    this.#patience = new Patience(settings.handlerTimeoutMs);
     this.#user = user;
     this.channel = channel;
   }
@@ -62,18 +70,19 @@ export class Run {
   ): Promise<CrawlStats> {
     const settings = memory === undefined ? this.#settings : { ...this.#settings, store: memory };
     const onAbort = (): void => void this.stop(true);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
     try {
-      this.#pageWorker = await this.#openPageWorker();
-      const session = await Session.open(settings);
-      this.#session = session;
-      signal?.addEventListener('abort', onAbort, { once: true });
-      if (signal?.aborted === true) this.#stopped = { now: true };
-      return await this.#run(session, seeds);
+      return await Promise.race([this.#openAndRun(settings, seeds), this.#abandoned.promise]);
     } catch (thrown) {
       this.#opened.reject(thrown);
       this.#working.reject(thrown);
       throw thrown;
     } finally {
+      this.#patience.close();
+      clearInterval(this.#ticker);
+      clearTimeout(this.#limit);
+      clearTimeout(this.#lastWait);
       signal?.removeEventListener('abort', onAbort);
       await this.#pageWorker?.close();
       this.#finished.resolve();
@@ -101,16 +110,32 @@ export class Run {
     this.#stopped = { now: now || this.#stopped?.now === true };
     // Pages that wait for a reader would keep the run from ending; they are put back unread.
     this.channel?.cancel();
-    if (now) this.#abort.abort();
-    if (now) this.#pageWorker?.stop();
+    if (now) this.#breakOff();
     const quiet = this.#engine?.stop();
-    if ((await quiet) === 'delivering') return;
+    if ((await Promise.race([quiet, this.#finished.promise])) === 'delivering') return;
     await this.#finished.promise;
+  }
+
+  #breakOff(): void {
+    this.#abort.abort();
+    this.#patience.hurry();
+    this.#pageWorker?.stop();
+    this.#lastWait ??= setTimeout(() => {
+      const message =
+        'A minute after the crawl was to stop at once its store had still not answered. It is left as it is.';
+      this.#abandoned.reject(new CrawlError('CRAWL_STORE_FAILED', message));
+    }, LAST_WAIT_MS);
   }
 
   async add(batch: SeedBatch): Promise<number> {
     const offering = await this.#opened.promise;
     return this.#engine === undefined ? offering.add(batch) : this.#engine.adding(() => offering.add(batch));
+  }
+
+  async #openAndRun(settings: Settings, seeds: readonly SeedBatch[]): Promise<CrawlStats> {
+    this.#pageWorker = await this.#openPageWorker();
+    this.#session = await Session.open(settings);
+    return this.#run(this.#session, seeds);
   }
 
   async #run(session: Session, seeds: readonly SeedBatch[]): Promise<CrawlStats> {
@@ -123,12 +148,13 @@ export class Run {
     const earlier = session.stats.snapshot({ queued: 0, inFlight: 0 });
     session.stats.started(clock.now());
     this.#user.emit('start');
-    const { prioritize } = new GuardedHooks(this.#user, [], undefined, true);
+    // Nothing is in flight for the sake of what comes from the user.
+    const { prioritize } = this.#guarded((work) => work());
     const offering = new Offering(session, this.#settings.sitemaps, this.#user, prioritize);
     const engine = this.#makeEngine(session, offering);
     this.#engine = engine;
     this.#working.resolve(engine);
-    const ticker = setInterval(() => void this.#tick(session), Math.min(statsEveryMs, LONGEST_TIMER_MS));
+    this.#ticker = setInterval(() => void this.#tick(session), Math.min(statsEveryMs, LONGEST_TIMER_MS));
     this.#limitDuration(earlier.elapsedMs);
     try {
       await session.addSeeds(seeds.flatMap(({ urls }) => urls));
@@ -139,7 +165,7 @@ export class Run {
       if (this.#stopped !== undefined) void engine.stop();
       await engine.run();
     } finally {
-      clearInterval(ticker);
+      clearInterval(this.#ticker);
       clearTimeout(this.#limit);
       session.stats.stopped(clock.now());
       await this.#pageWorker?.close();
@@ -178,9 +204,7 @@ export class Run {
   }
 
   #hooks(offering: Offering): VisitParts['hooks'] {
-    const { extractor, sinks } = this.#settings;
-    const trusted = extractor.extract === LinkExtractor.prototype.extract;
-    const hooks = new GuardedHooks(this.#user, sinks, this.channel, trusted);
+    const hooks = this.#guarded((work) => this.#engine?.delivering(work) ?? work());
     return {
       deliver: (page) => this.#deliver(hooks, page),
       expand: (page) => hooks.expand(page),
@@ -198,9 +222,21 @@ export class Run {
   }
 
   async #deliver(hooks: GuardedHooks, page: FetchedPage): Promise<boolean> {
-    if (this.#engine === undefined) return false;
     if (this.#pageWorker !== undefined && !(await this.#pageWorker.process(page))) return false;
-    return this.#engine.delivering(() => hooks.deliver(page));
+    return hooks.deliver(page);
+  }
+
+  #guarded(delivering: HookParts['delivering']): GuardedHooks {
+    const { extractor, handlerTimeoutMs, sinks } = this.#settings;
+    return new GuardedHooks({
+      user: this.#user,
+      sinks,
+      channel: this.channel,
+      trusted: extractor.extract === LinkExtractor.prototype.extract,
+      patience: this.#patience,
+      timeoutMs: handlerTimeoutMs,
+      delivering,
+    });
   }
 
   /** `stats`, and a checkpoint where the store keeps one; not while one is under way. */

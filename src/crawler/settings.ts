@@ -6,7 +6,7 @@ import { fetcherSettings } from '../fetcher/options.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
 import { boolean, type Complete, integer, number, oneOf, onlyKnown, show } from '../options.ts';
 import { type PageWorkerSettings, pageWorkerSettings } from '../page-worker/index.ts';
-import type { PolitenessOptions } from '../politeness.ts';
+import { LONGEST_DELAY_MS, type PolitenessOptions } from '../politeness.ts';
 import { type Clock, type CrawlStore, type Sink, systemClock } from '../ports.ts';
 import type { CanonicalOptions } from '../request.ts';
 import { UrlFilter } from '../url-filter.ts';
@@ -56,6 +56,7 @@ export interface Settings {
   readonly statsEveryMs: number;
   readonly maxUrlLength: number;
   readonly maxCrawlDelayMs: number;
+  readonly handlerTimeoutMs: number;
   readonly clock: Clock;
 }
 
@@ -72,8 +73,10 @@ export function readOptions(options: CrawlerOptions): Settings {
   onlyKnown('Crawler', options, KNOWN);
   const d = CRAWLER_DEFAULTS;
   const userAgent = checkUserAgent(options.userAgent);
-  const minDelayMs = number('minDelayMs', options.minDelayMs, d.minDelayMs);
-  const backoffMs = number('backoffMs', options.backoffMs, Math.max(1000, BACKOFF_DELAYS * minDelayMs), 1);
+  const minDelayMs = number('minDelayMs', options.minDelayMs, d.minDelayMs, 0, LONGEST_DELAY_MS);
+  const usualBackoffMs = Math.min(Math.max(1000, BACKOFF_DELAYS * minDelayMs), LONGEST_DELAY_MS);
+  const backoffMs = number('backoffMs', options.backoffMs, usualBackoffMs, 1, LONGEST_DELAY_MS);
+  const longestBackoffMs = Math.min(backoffMs * LONGEST_BACKOFFS, LONGEST_DELAY_MS);
   const maxRedirects = integer('maxRedirects', options.maxRedirects, d.maxRedirects);
   const maxCrawlDelayMs = number('maxCrawlDelayMs', options.maxCrawlDelayMs, d.maxCrawlDelayMs);
   return {
@@ -94,8 +97,8 @@ export function readOptions(options: CrawlerOptions): Settings {
       ipDelayMs: number('ipDelayMs', options.ipDelayMs, d.ipDelayMs),
       maxCrawlDelayMs,
       backoffMs,
-      maxBackoffMs: backoffMs * LONGEST_BACKOFFS,
-      parkMs: backoffMs * LONGEST_BACKOFFS,
+      maxBackoffMs: longestBackoffMs,
+      parkMs: longestBackoffMs,
     },
     respectRobots: boolean('respectRobots', options.respectRobots, d.respectRobots),
     robots: readRobots(options.robots),
@@ -115,6 +118,7 @@ export function readOptions(options: CrawlerOptions): Settings {
     statsEveryMs: number('statsEveryMs', options.statsEveryMs, d.statsEveryMs, 1),
     maxUrlLength: integer('maxUrlLength', options.maxUrlLength, d.maxUrlLength, 16),
     maxCrawlDelayMs,
+    handlerTimeoutMs: number('handlerTimeoutMs', options.handlerTimeoutMs, d.handlerTimeoutMs, 1),
     clock: readClock(options.clock),
   };
 }
@@ -131,10 +135,11 @@ function readFetcherOptions(options: CrawlerOptions, userAgent: string, maxRedir
   return fetcher;
 }
 
-/** Records of values are copied, so that what becomes of the user's object is no matter; anything else is itself. */
+/** Records and lists are copied, so that what becomes of the user's object is no matter; anything else is itself. */
 function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
   const isRecord = isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
-  return isRecord ? { ...value } : value;
+  return isRecord ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, copyOf(part)])) : value;
 }
 
 function readClock(clock: unknown): Clock {

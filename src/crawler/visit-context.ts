@@ -1,4 +1,6 @@
 import { CrawlError, describeThrown } from '../errors.ts';
+import { show } from '../options.ts';
+import { ignore } from '../promises.ts';
 import { sitemapLinks } from '../seeding.ts';
 import type { VisitContext, VisitHooks } from '../visit/context.ts';
 import { Versions } from '../visit/versions.ts';
@@ -58,9 +60,10 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
 function guardedAccept(accept: Settings['accept'], user: UserHooks): VisitContext['accept'] {
   return (head) => {
     try {
-      const verdict = accept(head);
+      const verdict: unknown = accept(head);
       if (verdict === 'buffer' || verdict === 'stream' || verdict === 'skip') return verdict;
-      throw new TypeError(`accept() must give 'buffer', 'stream' or 'skip', not ${String(verdict)}`);
+      ignore(verdict);
+      throw new TypeError(`accept() must give 'buffer', 'stream' or 'skip', not ${show(verdict)}`);
     } catch (thrown) {
       const message = `The option accept failed, so the body is not downloaded: ${describeThrown(thrown)}`;
       user.emit('error', new CrawlError('CRAWL_HOOK_FAILED', message, { cause: thrown, url: head.url }), head.url);

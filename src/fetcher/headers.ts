@@ -1,5 +1,6 @@
 import zlib from 'node:zlib';
 import { CrawlError, toCrawlError } from '../errors.ts';
+import { ignore, isThenable } from '../promises.ts';
 import type { Headers } from '../types.ts';
 import { checkUserAgent } from '../user-agent.ts';
 
@@ -89,7 +90,10 @@ function firstOf(value: string | string[] | undefined): string | undefined {
 
 function ask(own: Extract<HeadersOption, (url: URL) => unknown>, url: URL): ReturnType<typeof own> {
   try {
-    return own(new URL(url));
+    const given: unknown = own(new URL(url));
+    if (!isThenable(given)) return given as ReturnType<typeof own>;
+    ignore(given);
+    throw new TypeError('it must answer at once, not with a promise');
   } catch (error) {
     throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"headers" failed for ${url.href}`, { url: url.href });
   }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { CrawlError, toCrawlError } from '../errors.ts';
 import { show } from '../options.ts';
+import { ignore } from '../promises.ts';
 
 /** Which proxy a URL is asked for through: one for all, or by URL; `undefined` for none. */
 export type ProxyOption = string | ((url: URL) => string | undefined);
@@ -54,6 +55,8 @@ export function routeOf(proxy: ProxyOption, url: URL): ProxyRoute | undefined {
   } catch (error) {
     throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"proxy" failed for ${url.href}`, { url: url.href });
   }
+  // A promise comes too late to count, but must not end the process as an unhandled rejection.
+  ignore(chosen);
   return chosen === undefined || chosen === null ? undefined : parseProxy(chosen);
 }
 

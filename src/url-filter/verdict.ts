@@ -1,5 +1,6 @@
 import { CrawlError, describeThrown } from '../errors.ts';
 import { show } from '../options.ts';
+import { ignore, isThenable } from '../promises.ts';
 import type { LinkContext } from '../types.ts';
 
 /** A filter's question as a plain function: `undefined` accepts, a reason refuses. */
@@ -24,9 +25,9 @@ export function toVerdict(value: unknown, url: URL): Verdict {
   if (value === undefined || value instanceof Failure) return value;
   if (value === FILTER_FAILED) return failure('A URL filter within another could not be computed.', url);
   if (typeof value === 'string' && value !== '') return value;
-  const isPromise = value !== null && typeof value === 'object' && 'then' in value;
+  const isPromise = isThenable(value);
   // Its outcome comes too late to count, but must not end the process as an unhandled rejection.
-  if (isPromise) Promise.resolve(value).catch(() => {});
+  if (isPromise) ignore(value);
   const what = isPromise ? 'a promise, but filters answer at once' : show(value);
   return failure(`A URL filter returned ${what}: return undefined to accept, or a reason to refuse.`, url);
 }

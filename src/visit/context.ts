@@ -72,8 +72,8 @@ export interface VisitHooks {
   deliver(page: FetchedPage): Promise<boolean>;
   expand(page: Page): Promise<readonly Link[]>;
   shouldVisit(link: Link, from: Page): Promise<boolean> | boolean;
-  /** The front queue of a request; absent where the user has no say in it. */
-  readonly prioritize: ((request: CrawlRequest) => Promise<number> | number) | undefined;
+  /** The front queue of a request that was found on, or given with, `about`; absent where the user has no say in it. */
+  readonly prioritize: ((request: CrawlRequest, about: object) => Promise<number> | number) | undefined;
   /** A seed moved to another spelling of its host: let the scope follow. */
   seedMoved(to: URL): void;
   /** What a sitemap lists. */

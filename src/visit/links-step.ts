@@ -91,11 +91,11 @@ function admit(
   const { request } = admitted;
   if (request === undefined) return refuse(context, link.url, admitted, from);
   const wanted = context.hooks.shouldVisit(link, page);
-  if (wanted === true) return prioritized(context.hooks.prioritize, request);
+  if (wanted === true) return prioritized(context.hooks.prioritize, request, page);
   if (wanted === false) return refuse(context, link.url, { reason: 'should-visit' }, from);
   return wanted.then((verdict) =>
     verdict
-      ? prioritized(context.hooks.prioritize, request)
+      ? prioritized(context.hooks.prioritize, request, page)
       : refuse(context, link.url, { reason: 'should-visit' }, from),
   );
 }
@@ -104,7 +104,13 @@ function admit(
 export function prioritized(
   prioritize: VisitHooks['prioritize'],
   request: CrawlRequest,
+  about: object,
 ): CrawlRequest | Promise<CrawlRequest> {
   if (prioritize === undefined || request.kind !== 'page') return request;
-  return Promise.resolve(prioritize(request)).then((level) => ({ ...request, level: toLevel(level) }));
+  const level = prioritize(request, about);
+  return typeof level === 'number' ? atLevel(request, level) : level.then((given) => atLevel(request, given));
+}
+
+function atLevel(request: CrawlRequest, level: number): CrawlRequest {
+  return { ...request, level: toLevel(level) };
 }

@@ -1,4 +1,4 @@
-import { type CrawlError, isCrawlError } from '../errors.ts';
+import { type CrawlError, isCrawlError, toCrawlError } from '../errors.ts';
 import type { FetchResult } from '../fetcher/index.ts';
 import { FetchedPage, isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
@@ -7,7 +7,7 @@ import type { Page } from '../types.ts';
 import type { VisitContext } from './context.ts';
 import { deferred, type Ending } from './ending.ts';
 import { failed } from './failure.ts';
-import { outlinks } from './links-step.ts';
+import { type Outlinks, outlinks } from './links-step.ts';
 
 /** Delivers a page, then takes its links. A body that nobody wanted ends the visit with a named skip. */
 export async function deliverPage(
@@ -41,7 +41,7 @@ export async function deliverPage(
     stats.duplicate();
     events.emit('duplicate', page, firstUrl);
   }
-  const found = await outlinks(context, lease, page, isSuccess(result.status) && isMarkup(result.contentType));
+  const found = await outlinksOf(context, lease, page);
   const meta = [
     firstUrl === undefined && hasBody(result) ? context.contentSeen.entry(page.fingerprint, page.url) : undefined,
     context.versions.delivered(request, result, startedAt),
@@ -62,6 +62,18 @@ export async function deliverPage(
     },
     links: found.links,
   };
+}
+
+/** The page is delivered: an extractor of the user's that fails on it costs it its links and nothing else. */
+async function outlinksOf(context: VisitContext, lease: Lease, page: FetchedPage): Promise<Outlinks> {
+  try {
+    return await outlinks(context, lease, page, isSuccess(page.status) && isMarkup(page.contentType));
+  } catch (thrown) {
+    const { url } = page;
+    const error = toCrawlError(thrown, 'CRAWL_HOOK_FAILED', 'The extractor failed', { url });
+    context.events.emit('error', error, url);
+    return { requests: [], links: [] };
+  }
 }
 
 /** A streamed body ends when its reader is done; the host was busy until then. */

@@ -41,7 +41,7 @@ export async function readSitemap(
       refuse(context, url, admitted, request.url);
       continue;
     }
-    outlinks.push(await prioritized(context.hooks.prioritize, admitted.request));
+    outlinks.push(await prioritized(context.hooks.prioritize, admitted.request, lease));
     links.push({ url: admitted.request.url, source: 'sitemap', rel: [], nofollow: false });
   }
   const { error } = found;
