@@ -74,6 +74,8 @@ const JITTER = 0.2;
 const SUCCESSES_PER_STEP = 5;
 /** A year: what is waited for must come. */
 export const LONGEST_DELAY_MS: number = 31_536_000_000;
+/** More than any answer takes, and with it no number that could not be counted with. */
+const LARGEST_FACTOR = 1_000_000;
 
 const TIMEOUTS: ReadonlySet<CrawlErrorCode> = new Set([
   'CRAWL_CONNECT_TIMEOUT',
@@ -243,16 +245,21 @@ function checked(options: PolitenessOptions): Complete<PolitenessOptions> {
   const d = POLITENESS_DEFAULTS;
   return {
     minDelayMs: number('minDelayMs', options.minDelayMs, d.minDelayMs, 0, LONGEST_DELAY_MS),
-    delayFactor: number('delayFactor', options.delayFactor, d.delayFactor),
-    maxDelayMs: number('maxDelayMs', options.maxDelayMs, d.maxDelayMs),
+    delayFactor: number('delayFactor', options.delayFactor, d.delayFactor, 0, LARGEST_FACTOR),
+    maxDelayMs: limit('maxDelayMs', options.maxDelayMs, d.maxDelayMs),
     connectionsPerHost: integer('connectionsPerHost', options.connectionsPerHost, d.connectionsPerHost),
-    ipDelayMs: number('ipDelayMs', options.ipDelayMs, d.ipDelayMs),
-    maxCrawlDelayMs: number('maxCrawlDelayMs', options.maxCrawlDelayMs, d.maxCrawlDelayMs),
+    ipDelayMs: limit('ipDelayMs', options.ipDelayMs, d.ipDelayMs),
+    maxCrawlDelayMs: limit('maxCrawlDelayMs', options.maxCrawlDelayMs, d.maxCrawlDelayMs),
     backoffMs: number('backoffMs', options.backoffMs, d.backoffMs, 0, LONGEST_DELAY_MS),
-    maxBackoffMs: number('maxBackoffMs', options.maxBackoffMs, d.maxBackoffMs),
-    maxRetryAfterMs: number('maxRetryAfterMs', options.maxRetryAfterMs, d.maxRetryAfterMs),
+    maxBackoffMs: limit('maxBackoffMs', options.maxBackoffMs, d.maxBackoffMs),
+    maxRetryAfterMs: limit('maxRetryAfterMs', options.maxRetryAfterMs, d.maxRetryAfterMs),
     parkAfterFailures: integer('parkAfterFailures', options.parkAfterFailures, d.parkAfterFailures),
     parkMs: number('parkMs', options.parkMs, d.parkMs, 0, LONGEST_DELAY_MS),
     refusalsBeforePause: integer('refusalsBeforePause', options.refusalsBeforePause, d.refusalsBeforePause),
   };
+}
+
+/** A limit may be as large as it likes, also `Infinity`; past a year it means a year. */
+function limit(name: string, value: number | undefined, fallback: number): number {
+  return Math.min(number(name, value, fallback), LONGEST_DELAY_MS);
 }

@@ -48,6 +48,11 @@ export class IdleSockets {
     if (ms !== undefined) this.#hints.set(socket, ms);
   }
 
+  /** Lets a socket serve no other request after this one. */
+  spoil(socket: Socket): void {
+    this.#hints.set(socket, 0);
+  }
+
   /** @returns whether the socket is kept; where it is too many, the one that has waited longest goes. */
   add(socket: Socket): boolean {
     const ms = Math.min(IDLE_MS - SWEEP_MS, (this.#hints.get(socket) ?? IDLE_MS) - MARGIN_MS);

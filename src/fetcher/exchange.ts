@@ -13,6 +13,8 @@ const STALE_SOCKET_TRIES = 2;
 /** Heads of answers before the answer (1xx) that a request may get, each as long as the limit. */
 const MAX_HEADS = 4;
 
+const MISDIRECTED = 421;
+
 /** What exchanges of one transport have in common. */
 export interface ExchangeContext {
   readonly maxHeaderBytes: number;
@@ -122,6 +124,8 @@ export class Exchange {
     this.#keepCounting(response, headers['transfer-encoding'] !== undefined);
     const keepAlive = headers['keep-alive'];
     if (keepAlive !== undefined) idle.hint(response.socket, keepAlive);
+    // "Not on this connection" (RFC 9110, 15.5.20): the next try is to be on another.
+    if (response.statusCode === MISDIRECTED) idle.spoil(response.socket);
     this.#resolve({
       status: response.statusCode ?? 0,
       headers,

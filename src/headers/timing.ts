@@ -28,6 +28,17 @@ export function parseRetryAfter(
   return longest;
 }
 
+/**
+ * {@link parseRetryAfter} of an answer's headers, its own `Date` included.
+ *
+ * @returns `undefined` also where the wait is 0 or the date is over: that is no wish that could be met. Never throws.
+ */
+export function retryAfterOf(headers: HeaderSource, now: number): number | undefined {
+  const lines = headerLines(headers, 'retry-after');
+  if (lines.length === 0) return undefined;
+  return parseRetryAfter(lines, { now, date: headerLines(headers, 'date')[0] }) || undefined;
+}
+
 function retryWait(
   text: string,
   { now, date }: { readonly now: number; readonly date?: string | undefined },

@@ -1,5 +1,5 @@
 import { describeThrown } from '../errors.ts';
-import { headerLines, parseCacheLifetime, parseRetryAfter } from '../headers.ts';
+import { headerLines, parseCacheLifetime, retryAfterOf } from '../headers.ts';
 import type { Headers } from '../types.ts';
 import type { Settings } from './options.ts';
 
@@ -54,7 +54,7 @@ export function readAnswer(
   if ('error' in answer) return { kind: 'unreachable', detail: describeThrown(answer.error) };
   const { status, headers, body } = answer;
   const detail = `HTTP ${status}`;
-  const unreachable: Outcome = { kind: 'unreachable', detail, retryAfterMs: retryAfter(headers, now) };
+  const unreachable: Outcome = { kind: 'unreachable', detail, retryAfterMs: retryAfterOf(headers, now) };
   if (status >= 200 && status <= 299) return { kind: 'rules', detail, body, headers };
   if (status === 304) {
     if (hasCopy) return { kind: 'unchanged', headers };
@@ -95,12 +95,6 @@ function httpUrl(location: string, base: string): string | undefined {
   const url = new URL(location, base);
   url.hash = '';
   return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : undefined;
-}
-
-/** A wait of 0, or a date that is over, is no wish that could be met. */
-function retryAfter(headers: Headers, now: number): number | undefined {
-  const wait = parseRetryAfter(headerLines(headers, 'retry-after'), { now, date: headerLines(headers, 'date')[0] });
-  return wait === 0 ? undefined : wait;
 }
 
 const MIN_LIFETIME_MS = 600_000;

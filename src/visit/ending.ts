@@ -1,6 +1,6 @@
 import type { Outcome } from '../frontier.ts';
 import type { Observation } from '../politeness.ts';
-import type { Link, SkipReason } from '../types.ts';
+import type { Link } from '../types.ts';
 
 /** How a visit ends: what the frontier is told, and what is said aloud once it has been told. */
 export interface Ending {
@@ -9,11 +9,6 @@ export interface Ending {
   readonly links?: readonly Link[];
   /** Runs after the commit: what has been announced must not be undone by a crash. */
   readonly announce?: () => void;
-}
-
-/** A final refusal that sent nothing to the host, so that its clock stays. */
-export function skippedUnasked(reason: SkipReason, announce: () => void): Ending {
-  return { outcome: { outcome: 'skipped', record: { reason } }, announce };
 }
 
 /** The URL keeps its place; `observation` tells what was asked of the host in its stead. */

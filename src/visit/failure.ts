@@ -6,6 +6,10 @@ import { deferred, type Ending } from './ending.ts';
 
 /** First wait of a URL before its next try, in milliseconds; it doubles. The host's own clock counts as well. */
 const RETRY_DELAY_MS = 1000;
+/** It grows no more after so many doublings. */
+const MOST_DOUBLINGS = 6;
+/** A wait lasts up to this much longer, so that what failed together does not come back together. */
+const JITTER = 0.2;
 /** A host that says "slow down" is not the fault of one URL, so such answers give it so many times the `retries`. */
 const THROTTLED_RETRIES_FACTOR = 3;
 
@@ -23,7 +27,7 @@ export function failed(context: VisitContext, lease: Lease, error: CrawlError, o
     ...(error.status === undefined ? {} : { status: error.status }),
   };
   if (error.retryable && request.attempts < triesOf(context, error)) {
-    const afterMs = RETRY_DELAY_MS * 2 ** Math.min(request.attempts, 6);
+    const afterMs = retryDelayMs(request.attempts);
     const dueAt = context.clock.now() + afterMs;
     context.stats.retried();
     return {
@@ -46,4 +50,10 @@ export function failed(context: VisitContext, lease: Lease, error: CrawlError, o
 function triesOf(context: VisitContext, error: CrawlError): number {
   if (error.status === 429 || error.status === 503) return context.retries * THROTTLED_RETRIES_FACTOR;
   return error.status === 421 || error.status === 304 ? Math.min(1, context.retries) : context.retries;
+}
+
+/** How long a URL waits after so many tries before this one; never less than the doubled wait, somewhat more by chance. */
+export function retryDelayMs(tries: number): number {
+  const floor = RETRY_DELAY_MS * 2 ** Math.min(tries, MOST_DOUBLINGS);
+  return Math.ceil(floor * (1 + JITTER * Math.random()));
 }

@@ -1,6 +1,6 @@
 import { CrawlError, toCrawlError } from '../errors.ts';
 import type { FetchResult } from '../fetcher/index.ts';
-import { parseRetryAfter } from '../headers.ts';
+import { retryAfterOf } from '../headers.ts';
 import { isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
@@ -16,8 +16,8 @@ import { RETRYABLE_STATUSES, THROTTLING_STATUSES, unwantedStatus } from './statu
 import { notModified } from './unchanged-step.ts';
 import type { KnownVersion } from './versions.ts';
 
-/** A part of a page that was asked for whole, and two that HTTP no longer has. */
-const REFUSED_STATUSES: ReadonlySet<number> = new Set([206, 305, 306]);
+/** A part of a page that was asked for whole, a choice without a preference, and two that HTTP no longer has. */
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([206, 300, 305, 306]);
 /** Those that mean nothing without a `Location`. */
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -55,7 +55,7 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
   if (result.acceptance !== 'stream') {
     stats.answered(request.host, result.status, result.contentType, result.bytes, durationMs, endedAt);
   }
-  const retryAfterMs = retryAfter(result, endedAt);
+  const retryAfterMs = retryAfterOf(result.headers, endedAt);
   const observation: Observation = {
     endedAt,
     durationMs,
@@ -100,11 +100,4 @@ function acceptance(context: VisitContext, lease: Lease, head: ResponseHead): Ac
   if (RETRYABLE_STATUSES.has(head.status) || THROTTLING_STATUSES.has(head.status)) return 'skip';
   if (head.status >= 300 && head.status < 400) return 'skip';
   return isMarkup(head.contentType) ? 'buffer' : 'skip';
-}
-
-function retryAfter(result: FetchResult, now: number): number | undefined {
-  const value = result.headers['retry-after'];
-  if (value === undefined) return undefined;
-  const { date } = result.headers;
-  return parseRetryAfter(value, { now, date: typeof date === 'string' ? date : undefined });
 }

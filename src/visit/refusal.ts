@@ -1,6 +1,8 @@
 import { toCrawlError } from '../errors.ts';
+import type { Lease } from '../ports.ts';
 import type { SkipReason } from '../types.ts';
 import type { VisitContext } from './context.ts';
+import type { Ending } from './ending.ts';
 
 /** A URL that does not get in: counted, told as `skip`, and as an `error` where a filter failed over it. */
 export function refuse(
@@ -15,4 +17,14 @@ export function refuse(
     events.emit('error', toCrawlError(error, 'CRAWL_FILTER_FAILED', 'A URL filter failed', { url }), url);
   if (events.wants('skip')) events.emit('skip', url, reason, from);
   return undefined;
+}
+
+/** Ends a visit with a named skip. Nothing was sent to the host, so that its clock stays. */
+export function skipUnasked({ events, stats }: VisitContext, { request }: Lease, reason: SkipReason): Ending {
+  const { referrer, url } = request;
+  stats.skipped(reason);
+  return {
+    outcome: { outcome: 'skipped', record: { reason } },
+    announce: () => events.emit('skip', url, reason, referrer),
+  };
 }

@@ -1,22 +1,19 @@
 import { CrawlError, toCrawlError } from '../errors.ts';
-import { parseContentType, parseRetryAfter } from '../headers.ts';
+import { parseContentType, retryAfterOf } from '../headers.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
 import { politenessHost } from '../request.ts';
 import { ROBOTS_MAX_BYTES } from '../robots-txt.ts';
-import type { SkipReason } from '../types.ts';
 import { originOf } from '../url.ts';
 import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
-import { deferred, type Ending, skippedUnasked } from './ending.ts';
-import { failed } from './failure.ts';
+import { deferred, type Ending } from './ending.ts';
+import { failed, retryDelayMs } from './failure.ts';
 import { putOff } from './put-off.ts';
+import { skipUnasked } from './refusal.ts';
 
 /** How soon a URL is tried again whose rules are on their way through another host's queue. */
 const PENDING_POLL_MS = 500;
-/** First wait before robots.txt is asked for again after a failed connection; it doubles. */
-const QUICK_RETRY_MS = 1000;
-
 /** How long the URLs of an origin whose rules can't be had wait at first, while others of the host go on. */
 const NEWS_GRACE_MS = 500;
 
@@ -40,7 +37,7 @@ export async function robotsGate(context: VisitContext, lease: Lease): Promise<R
   if (verdict === undefined) return { ending: await fetchRules(context, lease, origin) };
   if (verdict.reason !== 'robots-unreachable') context.unreachable.had(origin, request.host);
   if (verdict.allowed) return { crawlDelayMs: crawlDelay(context, verdict.crawlDelay) };
-  if (verdict.retryAt === undefined) return { ending: refuse(context, lease, verdict.reason ?? 'robots') };
+  if (verdict.retryAt === undefined) return { ending: skipUnasked(context, lease, verdict.reason ?? 'robots') };
   return { ending: await unreachable(context, lease, origin, verdict.retryAt) };
 }
 
@@ -76,7 +73,7 @@ async function fetchRules(context: VisitContext, lease: Lease, origin: string): 
   if (tries < context.retries) {
     // A connection that failed once is tried again soon; only then does the ladder of minutes begin.
     context.robots?.retrySoon(origin);
-    return { outcome: { ...ending.outcome, dueAt: context.clock.now() + QUICK_RETRY_MS * 2 ** tries } };
+    return { outcome: { ...ending.outcome, dueAt: context.clock.now() + retryDelayMs(tries) } };
   }
   const tell = (): void => void context.events.emit('error', failure, next.url);
   return (await isAlone(context)) ? refusedAfter(context, lease, ending, tell) : { ...ending, announce: tell };
@@ -90,7 +87,7 @@ async function isAlone({ frontier }: VisitContext): Promise<boolean> {
 
 /** Refuses the URL in the same commit that tells what was asked of the host for its sake. */
 function refusedAfter(context: VisitContext, lease: Lease, { outcome }: Ending, tell?: () => void): Ending {
-  const refusal = refuse(context, lease, 'robots-unreachable');
+  const refusal = skipUnasked(context, lease, 'robots-unreachable');
   return {
     outcome: {
       ...refusal.outcome,
@@ -141,7 +138,7 @@ async function requestRules(
       endedAt,
     );
     const step = robots?.accept(origin, answer);
-    const retryAfterMs = parseRetryAfter(answer.headers['retry-after'], { now: endedAt, date: dateOf(answer.headers) });
+    const retryAfterMs = retryAfterOf(answer.headers, endedAt);
     const observation: Observation = {
       endedAt,
       durationMs: endedAt - startedAt,
@@ -182,7 +179,8 @@ async function requestRules(
 async function unreachable(context: VisitContext, lease: Lease, origin: string, retryAt: number): Promise<Ending> {
   const { host } = lease.request;
   // A host that has given pages or rules is up: it is this origin of it that isn't, and the others must not wait for it.
-  if (lease.host.pages > 0 || context.unreachable.isHopeless(host)) return refuse(context, lease, 'robots-unreachable');
+  if (lease.host.pages > 0 || context.unreachable.isHopeless(host))
+    return skipUnasked(context, lease, 'robots-unreachable');
   // The host's other origins get their chance to show that it is up before all of it waits.
   if (context.unreachable.isNews(origin))
     return deferred(undefined, context.clock.now() + NEWS_GRACE_MS + lease.host.delayMs);
@@ -194,12 +192,6 @@ async function unreachable(context: VisitContext, lease: Lease, origin: string, 
     announce: () =>
       context.events.emit('host', host, { status: 'robots-unreachable', nextAt: retryAt, delayMs: lease.host.delayMs }),
   };
-}
-
-function refuse(context: VisitContext, lease: Lease, reason: SkipReason): Ending {
-  const { url, referrer } = lease.request;
-  context.stats.skipped(reason);
-  return skippedUnasked(reason, () => context.events.emit('skip', url, reason, referrer));
 }
 
 function crawlDelay(context: VisitContext, seconds: number | undefined): number {
@@ -220,9 +212,4 @@ function knownCrawlDelay(context: VisitContext, lease: Lease, origin: string): {
 
 function contentTypeOf(headers: Readonly<Record<string, string | string[]>>): string {
   return parseContentType(headers['content-type']).type;
-}
-
-function dateOf(headers: Readonly<Record<string, string | string[]>>): string | undefined {
-  const { date } = headers;
-  return typeof date === 'string' ? date : date?.[0];
 }

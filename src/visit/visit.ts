@@ -2,9 +2,10 @@ import { toCrawlError } from '../errors.ts';
 import type { Lease } from '../ports.ts';
 import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
-import { type Ending, skippedUnasked } from './ending.ts';
+import type { Ending } from './ending.ts';
 import { failed } from './failure.ts';
 import { fetchStep } from './fetch-step.ts';
+import { skipUnasked } from './refusal.ts';
 import { robotsGate, robotsHop } from './robots-step.ts';
 
 /**
@@ -43,9 +44,7 @@ async function decide(context: VisitContext, lease: Lease): Promise<Ending> {
 
 function hostLimit(context: VisitContext, lease: Lease): Ending | undefined {
   if (lease.host.pages < context.maxPagesPerHost || lease.request.kind !== 'page') return undefined;
-  const { url, referrer } = lease.request;
-  context.stats.skipped('host-limit');
-  return skippedUnasked('host-limit', () => context.events.emit('skip', url, 'host-limit', referrer));
+  return skipUnasked(context, lease, 'host-limit');
 }
 
 /** A host is parked after five failed connections in a row (`Politeness`); this many say that it won't come back soon. */
@@ -57,9 +56,7 @@ const DEAD_FOR_MS = 86_400_000;
 function deadHost(context: VisitContext, lease: Lease): Ending | undefined {
   const { failures, nextAt } = lease.host;
   if (failures < DEAD_AFTER_FAILURES || context.clock.now() - nextAt > DEAD_FOR_MS) return undefined;
-  const { url, referrer } = lease.request;
-  context.stats.skipped('host-unreachable');
-  return skippedUnasked('host-unreachable', () => context.events.emit('skip', url, 'host-unreachable', referrer));
+  return skipUnasked(context, lease, 'host-unreachable');
 }
 
 function announceLinks(context: VisitContext, { links }: Ending, known: readonly number[], from: string): void {
