@@ -1,14 +1,17 @@
 import { type CanonicalOptions, LEVELS, type RequestInit, requestFor } from './request.ts';
 import type { CrawlRequest, LinkContext, SkipReason } from './types.ts';
-import { canonicalForm, resolveUrl } from './url.ts';
+import { canonicalForm, originOf, resolveUrl } from './url.ts';
 import { domainOf, hostAndPort } from './url-filter/hosts.ts';
-import { type FilterResult, safeCheck, UrlFilter } from './url-filter.ts';
+import { type ReadableUrl, UrlParts } from './url-filter/url-parts.ts';
+import { type FilterResult, readsOriginAlone, safeCheck, UrlFilter } from './url-filter.ts';
 
 /** Indexes above a sitemap. The protocol knows one; a site that nests them without end has none to speak of. */
 const MAX_SITEMAP_DEPTH = 3;
 /** Origins whose place in the scope is remembered. */
 const MOST_ORIGINS = 10_000;
 const ADMITTED: FilterResult = { reason: undefined };
+const TOO_LONG: FilterResult = { reason: 'url-too-long' };
+const TOO_DEEP: FilterResult = { reason: 'depth' };
 const OFF_HOST: FilterResult = { reason: 'off-host' };
 const OFF_DOMAIN: FilterResult = { reason: 'off-domain' };
 
@@ -34,17 +37,22 @@ export type Admitted =
 export class Admission {
   readonly #rules: AdmissionRules;
   readonly #members = new Set<string>();
-  readonly #origins = new Map<string, boolean>();
+  readonly #byMember = new OriginJudge((url) => this.#inScope(url));
+  readonly #scope: Judge;
+  readonly #filter: Judge;
 
   constructor(rules: AdmissionRules) {
     this.#rules = rules;
+    const { filter, scope } = rules;
+    this.#scope = scope instanceof UrlFilter ? judgeOf(scope) : scope === 'any' ? EVERYTHING : this.#byMember;
+    this.#filter = filter === undefined ? EVERYTHING : judgeOf(filter);
   }
 
   /** Lets the scope take in the hosts (or domains) of seeds. */
   addSeeds(urls: readonly URL[]): void {
     const before = this.#members.size;
     for (const url of urls) this.#members.add(this.#memberOf(url));
-    if (this.#members.size > before) this.#origins.clear();
+    if (this.#members.size > before) this.#byMember.forget();
   }
 
   /** The canonical form by which this crawl knows a URL. */
@@ -60,43 +68,69 @@ export class Admission {
 
   /** As {@link admit}, for a URL as `resolveUrl` gives it, as those of links are. */
   admitResolved(url: string, init: Omit<RequestInit, 'url'>, context: LinkContext): Admitted {
-    if (url.length > this.#rules.maxUrlLength) return { reason: 'url-too-long' };
-    if ((init.depth ?? 0) > (init.kind === 'sitemap' ? MAX_SITEMAP_DEPTH : this.#rules.maxDepth))
-      return { reason: 'depth' };
-    const inScope = this.#inScope(url, context);
-    if (inScope.reason !== undefined) return refused(inScope);
-    if (this.#rules.filter !== undefined) {
-      const passed = safeCheck(this.#rules.filter, new URL(url), context);
-      if (passed.reason !== undefined) return refused(passed);
-    }
-    return { request: requestFor(url, init, this.#rules.canonical) };
+    const { reason, error } = this.refusal(url, init, context);
+    return reason === undefined ? { request: this.request(url, init) } : { reason, error };
   }
 
-  #inScope(url: string, context: LinkContext): FilterResult {
-    const { scope } = this.#rules;
-    if (scope === 'any') return ADMITTED;
-    if (scope instanceof UrlFilter) return safeCheck(scope, new URL(url), context);
-    // The built-in scopes look at nothing but the origin, and a page's links lead to few of them.
-    const origin = url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
-    let isMember = this.#origins.get(origin);
-    if (isMember === undefined) {
-      isMember = this.#members.has(this.#memberOf(new URL(url)));
-      if (this.#origins.size >= MOST_ORIGINS) this.#origins.clear();
-      this.#origins.set(origin, isMember);
-    }
-    if (isMember) return ADMITTED;
-    return scope === 'host' ? OFF_HOST : OFF_DOMAIN;
+  /** Why a URL as `resolveUrl` gives it is not let in; without a reason where it is. */
+  refusal(url: string, { depth = 0, kind }: Omit<RequestInit, 'url'>, context: LinkContext): FilterResult {
+    if (url.length > this.#rules.maxUrlLength) return TOO_LONG;
+    if (depth > (kind === 'sitemap' ? MAX_SITEMAP_DEPTH : this.#rules.maxDepth)) return TOO_DEEP;
+    const inScope = this.#scope.judge(url, context);
+    return inScope.reason === undefined ? this.#filter.judge(url, context) : inScope;
+  }
+
+  /** The request for a URL that was let in. */
+  request(url: string, init: Omit<RequestInit, 'url'>): CrawlRequest {
+    return requestFor(url, init, this.#rules.canonical);
+  }
+
+  #inScope(url: UrlParts): FilterResult {
+    if (this.#members.has(this.#memberOf(url))) return ADMITTED;
+    return this.#rules.scope === 'host' ? OFF_HOST : OFF_DOMAIN;
   }
 
   /** What the scope compares: the host, or the registrable domain. */
-  #memberOf(url: URL): string {
+  #memberOf(url: ReadableUrl): string {
     return this.#rules.scope === 'domain' ? domainOf(url) : hostAndPort(url);
+  }
+}
+
+interface Judge {
+  judge(url: string, context: LinkContext): FilterResult;
+}
+
+const EVERYTHING: Judge = { judge: () => ADMITTED };
+
+function judgeOf(filter: UrlFilter): Judge {
+  if (readsOriginAlone(filter)) return new OriginJudge((url, context) => safeCheck(filter, url, context));
+  return { judge: (url, context) => safeCheck(filter, new UrlParts(url), context) };
+}
+
+/** Asks once for each origin: a page's links lead to few of them. */
+class OriginJudge implements Judge {
+  readonly #ask: (url: UrlParts, context: LinkContext) => FilterResult;
+  readonly #verdicts = new Map<string, FilterResult>();
+
+  constructor(ask: (url: UrlParts, context: LinkContext) => FilterResult) {
+    this.#ask = ask;
+  }
+
+  judge(url: string, context: LinkContext): FilterResult {
+    const origin = originOf(url);
+    let verdict = this.#verdicts.get(origin);
+    if (verdict === undefined) {
+      verdict = this.#ask(new UrlParts(url), context);
+      if (this.#verdicts.size >= MOST_ORIGINS) this.#verdicts.clear();
+      this.#verdicts.set(origin, verdict);
+    }
+    return verdict;
+  }
+
+  forget(): void {
+    this.#verdicts.clear();
   }
 }
 
 /** The front queue of a redirect's target: a chain once begun is finished first. */
 export const REDIRECT_LEVEL: number = LEVELS.highest;
-
-function refused(verdict: { readonly reason: string | undefined; readonly error?: unknown }): Admitted {
-  return { reason: verdict.reason ?? 'filter-failed', error: verdict.error };
-}

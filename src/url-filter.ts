@@ -10,6 +10,7 @@ import {
   type PatternRules,
   pathPrefix,
 } from './url-filter/paths.ts';
+import { type ReadableUrl, UrlParts } from './url-filter/url-parts.ts';
 import {
   Failure,
   FILTER_FAILED,
@@ -66,7 +67,7 @@ export abstract class UrlFilter {
 
   /** Accepts every URL. */
   static any(): UrlFilter {
-    return new FunctionFilter(() => undefined, 'any');
+    return new FunctionFilter(() => undefined, 'any', 'origin');
   }
 
   /**
@@ -75,7 +76,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_URL_INVALID` where a seed is no absolute URL with a host.
    */
   static sameHost(seeds: FilterSeeds): UrlFilter {
-    return new FunctionFilter(sameHost(seeds), 'sameHost');
+    return new FunctionFilter(sameHost(seeds), 'sameHost', 'origin');
   }
 
   /**
@@ -85,7 +86,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_URL_INVALID` where a seed is no absolute URL with a host.
    */
   static sameDomain(seeds: FilterSeeds): UrlFilter {
-    return new FunctionFilter(sameDomain(seeds), 'sameDomain');
+    return new FunctionFilter(sameDomain(seeds), 'sameDomain', 'origin');
   }
 
   /**
@@ -94,7 +95,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where a suffix is no host name, or none is given.
    */
   static domainSuffix(...suffixes: string[]): UrlFilter {
-    return new FunctionFilter(domainSuffix(suffixes), 'domainSuffix');
+    return new FunctionFilter(domainSuffix(suffixes), 'domainSuffix', 'origin');
   }
 
   /**
@@ -102,7 +103,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where one is no scheme, or none is given.
    */
   static schemes(...wanted: string[]): UrlFilter {
-    return new FunctionFilter(schemes(wanted), 'schemes');
+    return new FunctionFilter(schemes(wanted), 'schemes', 'origin');
   }
 
   /**
@@ -110,7 +111,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where one is no port, or none is given.
    */
   static ports(...wanted: number[]): UrlFilter {
-    return new FunctionFilter(ports(wanted), 'ports');
+    return new FunctionFilter(ports(wanted), 'ports', 'origin');
   }
 
   /**
@@ -120,7 +121,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`.
    */
   static extensions(rules: ExtensionRules): UrlFilter {
-    return new FunctionFilter(extensions(rules), 'extensions');
+    return new FunctionFilter(extensions(rules), 'extensions', 'parts');
   }
 
   /**
@@ -128,7 +129,7 @@ export abstract class UrlFilter {
    * {@link DYNAMIC_FOLDERS}, and those of programs with one of {@link DYNAMIC_EXTENSIONS}.
    */
   static dynamicPages(): UrlFilter {
-    return new FunctionFilter(dynamicPages(), 'dynamicPages');
+    return new FunctionFilter(dynamicPages(), 'dynamicPages', 'parts');
   }
 
   /**
@@ -137,7 +138,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where one has no slash in front or a query, or none is given.
    */
   static pathPrefix(...prefixes: string[]): UrlFilter {
-    return new FunctionFilter(pathPrefix(prefixes), 'pathPrefix');
+    return new FunctionFilter(pathPrefix(prefixes), 'pathPrefix', 'parts');
   }
 
   /**
@@ -146,7 +147,7 @@ export abstract class UrlFilter {
    * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`.
    */
   static matching(rules: PatternRules): UrlFilter {
-    return new FunctionFilter(matching(rules), 'matching');
+    return new FunctionFilter(matching(rules), 'matching', 'parts');
   }
 
   /**
@@ -156,7 +157,7 @@ export abstract class UrlFilter {
    */
   static maxLength(characters?: number): UrlFilter {
     const longest = integer('UrlFilter.maxLength', characters, MAX_URL_LENGTH, 1);
-    return new FunctionFilter((url) => (url.href.length > longest ? 'url-too-long' : undefined), 'maxLength');
+    return new FunctionFilter((url) => (url.href.length > longest ? 'url-too-long' : undefined), 'maxLength', 'parts');
   }
 
   /**
@@ -166,7 +167,7 @@ export abstract class UrlFilter {
    */
   static from(check: FilterFunction, name?: string): UrlFilter {
     if (typeof check !== 'function') throw invalid('from', `a function, not ${show(check)}`);
-    return new FunctionFilter(check, name ?? check.name);
+    return new FunctionFilter(check, name ?? check.name, 'url');
   }
 }
 
@@ -184,28 +185,50 @@ const ACCEPTED: FilterResult = { reason: undefined };
  * Asks a filter, and takes whatever is no answer for a refusal with the reason `filter-failed`: something thrown, `true`,
  * `false`, an empty string, a promise (whose rejection is caught). Never throws.
  */
-export function safeCheck(filter: UrlFilter, url: URL, context: LinkContext): FilterResult {
+export function safeCheck(filter: UrlFilter, url: URL | UrlParts, context: LinkContext): FilterResult {
   const verdict = ask(filter, url, context);
   if (verdict === undefined) return ACCEPTED;
   return verdict instanceof Failure ? { reason: FILTER_FAILED, error: verdict.error } : { reason: verdict };
 }
 
-function ask(filter: UrlFilter, url: URL, context: LinkContext): Verdict {
+/** Whether a filter answers alike for all URLs of one origin, whatever their context, so that it need be asked but once. */
+export function readsOriginAlone(filter: UrlFilter): boolean {
+  if (filter instanceof FunctionFilter) return filter.reads === 'origin';
+  return filter instanceof Joined && filter.parts.every(readsOriginAlone);
+}
+
+function ask(filter: UrlFilter, url: URL | UrlParts, context: LinkContext): Verdict {
   try {
-    return toVerdict(filter instanceof Joined ? filter.judge(url, context) : filter.check(url, context), url);
+    if (filter instanceof Joined) return filter.judge(url, context);
+    if (filter instanceof FunctionFilter && filter.reads !== 'url') return filter.checkParts(url, context);
+    return toVerdict(filter.check(url instanceof UrlParts ? url.toUrl() : url, context), url);
   } catch (thrown) {
     return thrownVerdict(thrown, url);
   }
 }
 
-class FunctionFilter extends UrlFilter {
+/** What a filter reads of a URL; those of the user's may read all of it, and more than once. */
+type Reads = 'origin' | 'parts' | 'url';
+
+class FunctionFilter<R extends Reads = Reads> extends UrlFilter {
+  readonly reads: R;
   readonly #check: FilterFunction;
   readonly #name: string;
 
-  constructor(check: FilterFunction, name: string) {
+  constructor(
+    check: R extends 'url' ? FilterFunction : (url: ReadableUrl) => string | undefined,
+    name: string,
+    reads: R,
+  ) {
     super();
-    this.#check = check;
+    this.reads = reads;
+    this.#check = check as FilterFunction;
     this.#name = name;
+  }
+
+  /** For those that read no more than parts. */
+  checkParts(url: ReadableUrl, context: LinkContext): string | undefined {
+    return this.#check(url as URL, context);
   }
 
   override check(url: URL, context: LinkContext): string | undefined {
@@ -219,7 +242,9 @@ class FunctionFilter extends UrlFilter {
 
 /** Filters made of filters. They pass failures up as such, so that the error reaches {@link safeCheck}. */
 abstract class Joined extends UrlFilter {
-  abstract judge(url: URL, context: LinkContext): Verdict;
+  abstract readonly parts: readonly UrlFilter[];
+
+  abstract judge(url: URL | UrlParts, context: LinkContext): Verdict;
 
   override check(url: URL, context: LinkContext): string | undefined {
     return safeCheck(this, url, context).reason;
@@ -227,7 +252,7 @@ abstract class Joined extends UrlFilter {
 }
 
 class AllOf extends Joined {
-  readonly parts: readonly UrlFilter[];
+  override readonly parts: readonly UrlFilter[];
 
   constructor(parts: readonly UrlFilter[]) {
     super();
@@ -235,7 +260,7 @@ class AllOf extends Joined {
   }
 
   /** A refusal stands whatever a failed part would have said; else one failure spoils the answer. */
-  override judge(url: URL, context: LinkContext): Verdict {
+  override judge(url: URL | UrlParts, context: LinkContext): Verdict {
     let failed: Failure | undefined;
     for (const part of this.parts) {
       const verdict = ask(part, url, context);
@@ -251,7 +276,7 @@ class AllOf extends Joined {
 }
 
 class AnyOf extends Joined {
-  readonly parts: readonly UrlFilter[];
+  override readonly parts: readonly UrlFilter[];
 
   constructor(parts: readonly UrlFilter[]) {
     super();
@@ -259,7 +284,7 @@ class AnyOf extends Joined {
   }
 
   /** An acceptance stands whatever a failed part would have said; else one failure spoils the answer. */
-  override judge(url: URL, context: LinkContext): Verdict {
+  override judge(url: URL | UrlParts, context: LinkContext): Verdict {
     let failed: Failure | undefined;
     let reason: string | undefined;
     for (const part of this.parts) {
@@ -277,17 +302,17 @@ class AnyOf extends Joined {
 }
 
 class Not extends Joined {
-  readonly #inner: UrlFilter;
+  override readonly parts: readonly [inner: UrlFilter];
   readonly #reason: string;
 
   constructor(inner: UrlFilter) {
     super();
-    this.#inner = inner;
+    this.parts = [inner];
     this.#reason = `not(${nameOf(inner)})`;
   }
 
-  override judge(url: URL, context: LinkContext): Verdict {
-    const verdict = ask(this.#inner, url, context);
+  override judge(url: URL | UrlParts, context: LinkContext): Verdict {
+    const verdict = ask(this.parts[0], url, context);
     if (verdict instanceof Failure) return verdict;
     return verdict === undefined ? this.#reason : undefined;
   }

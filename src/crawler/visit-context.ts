@@ -3,6 +3,7 @@ import { show } from '../options.ts';
 import { ignore } from '../promises.ts';
 import { sitemapLinks } from '../seeding.ts';
 import type { VisitContext, VisitHooks } from '../visit/context.ts';
+import { KnownUrls } from '../visit/known-urls.ts';
 import { Versions } from '../visit/versions.ts';
 import type { UserHooks } from './hooks.ts';
 import { Notes } from './notes.ts';
@@ -28,6 +29,7 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
   return {
     userAgent: settings.userAgent,
     frontier,
+    knownUrls: new KnownUrls(),
     fetcher,
     robots,
     finder,

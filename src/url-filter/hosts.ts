@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { CrawlError } from '../errors.ts';
 import { show } from '../options.ts';
-import type { FilterFunction } from './verdict.ts';
+import type { ReadableUrl } from './url-parts.ts';
 
 /** Seeds as the host filters take them: one URL, or several. */
 export type FilterSeeds = string | URL | Iterable<string | URL>;
@@ -15,27 +15,30 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
   'ftp:': 21,
 };
 
+/** The question of a filter of the library's own: `undefined` accepts, a reason refuses. */
+export type PartsFilter = (url: ReadableUrl) => string | undefined;
+
 /** Accepts the hosts, ports included, that the seeds name. */
-export function sameHost(seeds: FilterSeeds): FilterFunction {
+export function sameHost(seeds: FilterSeeds): PartsFilter {
   const hosts = new Set(parseSeeds('sameHost', seeds).map(hostAndPort));
   return (url) => (hosts.has(hostAndPort(url)) ? undefined : 'off-host');
 }
 
 /** Accepts the registrable domains that the seeds belong to, on any port. */
-export function sameDomain(seeds: FilterSeeds): FilterFunction {
+export function sameDomain(seeds: FilterSeeds): PartsFilter {
   const registrable = registrableDomain();
   const domains = new Set(parseSeeds('sameDomain', seeds).map((url) => registrable(hostname(url))));
   return (url) => (domains.has(registrable(hostname(url))) ? undefined : 'off-domain');
 }
 
 /** Accepts hosts that are one of the names, or below one of them. */
-export function domainSuffix(suffixes: readonly string[]): FilterFunction {
+export function domainSuffix(suffixes: readonly string[]): PartsFilter {
   const names = new Set(atLeastOne('domainSuffix', suffixes).map(parseSuffix));
   return (url) => (isUnder(hostname(url), names) ? undefined : 'off-domain');
 }
 
 /** Accepts URLs of these schemes. */
-export function schemes(wanted: readonly string[]): FilterFunction {
+export function schemes(wanted: readonly string[]): PartsFilter {
   const protocols = new Set(
     atLeastOne('schemes', wanted).map((name) => {
       if (typeof name === 'string' && /^[a-z][a-z0-9+.-]*:?$/i.test(name)) {
@@ -48,7 +51,7 @@ export function schemes(wanted: readonly string[]): FilterFunction {
 }
 
 /** Accepts URLs whose port, written or implied by the scheme, is one of these. */
-export function ports(wanted: readonly number[]): FilterFunction {
+export function ports(wanted: readonly number[]): PartsFilter {
   const numbers = new Set(atLeastOne('ports', wanted));
   for (const port of numbers) {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
@@ -72,16 +75,16 @@ export function invalid(filter: string, takes: string): CrawlError {
 }
 
 /** The registrable domain as `sameDomain` compares it. */
-export function domainOf(url: URL): string {
+export function domainOf(url: ReadableUrl): string {
   return registrableDomain()(hostname(url));
 }
 
-function hostname(url: URL): string {
+function hostname(url: ReadableUrl): string {
   return url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
 }
 
 /** The host as `sameHost` compares it. */
-export function hostAndPort(url: URL): string {
+export function hostAndPort(url: ReadableUrl): string {
   return url.port === '' ? hostname(url) : `${hostname(url)}:${url.port}`;
 }
 

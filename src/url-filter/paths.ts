@@ -1,6 +1,5 @@
 import { onlyKnown, show } from '../options.ts';
-import { atLeastOne, invalid } from './hosts.ts';
-import type { FilterFunction } from './verdict.ts';
+import { atLeastOne, invalid, type PartsFilter } from './hosts.ts';
 
 /** Options of `UrlFilter.extensions`. */
 export interface ExtensionRules {
@@ -26,7 +25,7 @@ export const DYNAMIC_EXTENSIONS: readonly string[] =
 export const DYNAMIC_FOLDERS: readonly string[] = 'cgi-bin cgi cgi-win fcgi-bin isapi servlet servlets'.split(' ');
 
 /** Refuses by the extension of the last path segment. */
-export function extensions(rules: ExtensionRules): FilterFunction {
+export function extensions(rules: ExtensionRules): PartsFilter {
   onlyKnown('UrlFilter.extensions', rules, ['allow', 'deny']);
   const allow = extensionSet('allow', rules.allow);
   const deny = extensionSet('deny', rules.deny);
@@ -38,7 +37,7 @@ export function extensions(rules: ExtensionRules): FilterFunction {
 }
 
 /** Refuses URLs with a query, and paths of well-known page-making programs. */
-export function dynamicPages(): FilterFunction {
+export function dynamicPages(): PartsFilter {
   const made = new Set(DYNAMIC_EXTENSIONS);
   const folders = new Set(DYNAMIC_FOLDERS);
   return (url) => {
@@ -53,7 +52,7 @@ export function dynamicPages(): FilterFunction {
 }
 
 /** Accepts paths that begin with one of the prefixes, letter for letter. */
-export function pathPrefix(prefixes: readonly string[]): FilterFunction {
+export function pathPrefix(prefixes: readonly string[]): PartsFilter {
   const wanted = atLeastOne('pathPrefix', prefixes).map(parsePrefix);
   return (url) => {
     const path = comparablePath(url.pathname);
@@ -62,7 +61,7 @@ export function pathPrefix(prefixes: readonly string[]): FilterFunction {
 }
 
 /** Refuses by regular expressions over the whole URL. */
-export function matching(rules: PatternRules): FilterFunction {
+export function matching(rules: PatternRules): PartsFilter {
   onlyKnown('UrlFilter.matching', rules, ['allow', 'deny']);
   const allow = patternList('allow', rules.allow);
   const deny = patternList('deny', rules.deny) ?? [];

@@ -21,7 +21,7 @@ export class Failure {
 export type Verdict = string | undefined | Failure;
 
 /** What a filter returned, as a verdict. Throws only what reading the value throws. */
-export function toVerdict(value: unknown, url: URL): Verdict {
+export function toVerdict(value: unknown, url: { toString(): string }): Verdict {
   if (value === undefined || value instanceof Failure) return value;
   if (value === FILTER_FAILED) return failure('A URL filter within another could not be computed.', url);
   if (typeof value === 'string' && value !== '') return value;
@@ -33,10 +33,10 @@ export function toVerdict(value: unknown, url: URL): Verdict {
 }
 
 /** The verdict of a filter that threw. Never throws. */
-export function thrownVerdict(thrown: unknown, url: URL): Failure {
+export function thrownVerdict(thrown: unknown, url: { toString(): string }): Failure {
   return failure(`A URL filter threw: ${describeThrown(thrown)}`, url, { cause: thrown });
 }
 
-function failure(message: string, url: URL, details: { readonly cause?: unknown } = {}): Failure {
+function failure(message: string, url: { toString(): string }, details: { readonly cause?: unknown } = {}): Failure {
   return new Failure(new CrawlError('CRAWL_FILTER_FAILED', message, { ...details, url: describeThrown(url) }));
 }

@@ -19,6 +19,7 @@ import type {
 } from '../types.ts';
 import type { ContentSeen } from './content-seen.ts';
 import type { HostFinder } from './host-finder.ts';
+import type { KnownUrls } from './known-urls.ts';
 import type { UnreachableHosts } from './unreachable-hosts.ts';
 import type { Versions } from './versions.ts';
 
@@ -26,6 +27,7 @@ import type { Versions } from './versions.ts';
 export interface VisitContext {
   readonly userAgent: string;
   readonly frontier: Frontier;
+  readonly knownUrls: KnownUrls;
   readonly fetcher: Fetcher;
   /** Absent where robots rules are not asked for. */
   readonly robots: RobotsCache | undefined;

@@ -7,6 +7,8 @@ export interface Ending {
   readonly outcome: Outcome;
   /** The links behind `outcome.outlinks`, index by index, for `offer` and `skip` events. */
   readonly links?: readonly Link[];
+  /** Links that were seen before, besides those that the store will tell of. */
+  readonly seen?: number | undefined;
   /** Runs after the commit: what has been announced must not be undone by a crash. */
   readonly announce?: () => void;
 }

@@ -9,9 +9,13 @@ export interface Outlinks {
   readonly requests: readonly CrawlRequest[];
   /** The links behind the requests, index by index. */
   readonly links: readonly Link[];
+  /** Links that got in and are known to have been seen, where nobody wants to hear of each. */
+  readonly seen?: number;
 }
 
-const NONE: Outlinks = { requests: [], links: [] };
+const NONE: Outlinks = { requests: [], links: [], seen: 0 };
+/** A link that got in, and need not be asked about again. */
+const SEEN = Symbol('seen');
 
 /** What a filter may ask of a link. Its text is made when asked for, since most filters don't. */
 class Found implements LinkContext {
@@ -53,6 +57,7 @@ export async function outlinks(
   }
   const requests: CrawlRequest[] = [];
   const links: Link[] = [];
+  let seen = 0;
   const from = page.finalUrl;
   const depth = lease.request.depth + 1;
   for (const link of await context.hooks.expand(page)) {
@@ -60,10 +65,14 @@ export async function outlinks(
     // Most links are decided without waiting for anybody; a turn of the event loop for each would cost more than they do.
     const request = admitted instanceof Promise ? await admitted : admitted;
     if (request === undefined) continue;
+    if (request === SEEN) {
+      seen++;
+      continue;
+    }
     requests.push(request);
     links.push(link);
   }
-  return { requests, links };
+  return { requests, links, seen };
 }
 
 /**
@@ -82,22 +91,28 @@ function admit(
   page: Page,
   depth: number,
   from: string,
-): MaybeLater<CrawlRequest | undefined> {
+): MaybeLater<CrawlRequest | typeof SEEN | undefined> {
   if (context.robots !== undefined && (link.nofollow || isForbidden(link, page)))
     return refuse(context, link.url, { reason: 'nofollow' }, from);
-  const { source } = link;
-  const about = new Found(link, depth, from);
-  const admitted = context.admission.admitResolved(link.url, { depth, referrer: from, source }, about);
-  const { request } = admitted;
-  if (request === undefined) return refuse(context, link.url, admitted, from);
+  const init = { depth, referrer: from, source: link.source };
+  const { reason, error } = context.admission.refusal(link.url, init, new Found(link, depth, from));
+  if (reason !== undefined) return refuse(context, link.url, { reason, error }, from);
   const wanted = context.hooks.shouldVisit(link, page);
-  if (wanted === true) return prioritized(context.hooks.prioritize, request, page);
+  if (wanted === true) return queued(context, link.url, init, page);
   if (wanted === false) return refuse(context, link.url, { reason: 'should-visit' }, from);
   return wanted.then((verdict) =>
-    verdict
-      ? prioritized(context.hooks.prioritize, request, page)
-      : refuse(context, link.url, { reason: 'should-visit' }, from),
+    verdict ? queued(context, link.url, init, page) : refuse(context, link.url, { reason: 'should-visit' }, from),
   );
+}
+
+function queued(
+  { admission, events, hooks, knownUrls }: VisitContext,
+  url: string,
+  init: { readonly depth: number; readonly referrer: string; readonly source: string },
+  page: Page,
+): MaybeLater<CrawlRequest | typeof SEEN> {
+  if (knownUrls.has(url) && !events.wants('skip')) return SEEN;
+  return prioritized(hooks.prioritize, admission.request(url, init), page);
 }
 
 /** The request in the front queue that the user chose for it. */

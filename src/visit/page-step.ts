@@ -61,6 +61,7 @@ export async function deliverPage(
       ...(meta.length === 0 ? {} : { meta }),
     },
     links: found.links,
+    seen: found.seen,
   };
 }
 

@@ -22,7 +22,9 @@ export async function visit(context: VisitContext, lease: Lease): Promise<void> 
   // Taken over by another worker: that one announces.
   if (!settled.accepted) return;
   context.stats.offered(settled.offered);
-  if (known.length > 0) context.stats.skipped('seen', known.length);
+  const seen = known.length + (ending.seen ?? 0);
+  if (seen > 0) context.stats.skipped('seen', seen);
+  for (const link of ending.links ?? []) context.knownUrls.add(link.url);
   ending.announce?.();
   if (settled.host !== undefined) context.events.emit('host', lease.request.host, settled.host);
   announceLinks(context, ending, known, lease.url);
