@@ -3,6 +3,7 @@ import { askLookup, type DnsLookup, failed, type ResolvedAddress } from './dns/a
 import { CrawlError, describeThrown, isCrawlError } from './errors.ts';
 import { integer, onlyKnown } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
+import { steady } from './steady-clock.ts';
 import { systemLookup } from './system-lookup.ts';
 
 export type { DnsLookup, LookupAnswer, LookupCallback, ResolvedAddress } from './dns/ask-lookup.ts';
@@ -107,7 +108,7 @@ export class DnsCache {
     this.#negativeTtlMs = integer('negativeTtlMs', options.negativeTtlMs, DNS_DEFAULTS.negativeTtlMs);
     this.#timeoutMs = integer('timeoutMs', options.timeoutMs, DNS_DEFAULTS.timeoutMs, 1, LONGEST_TIMER_MS);
     this.#maxHosts = integer('maxHosts', options.maxHosts, DNS_DEFAULTS.maxHosts, 1);
-    this.#clock = options.clock ?? DNS_DEFAULTS.clock;
+    this.#clock = steady(options.clock ?? DNS_DEFAULTS.clock);
   }
 
   /** Hosts remembered, open questions included. */

@@ -7,6 +7,7 @@ import { StatsFiles } from './event-log/stats-files.ts';
 import { textLine } from './event-log/text-format.ts';
 import { type Complete, integer, oneOf, onlyKnown, show } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
+import { steady } from './steady-clock.ts';
 import type { CrawlerEvents, CrawlStats, Explanation } from './types.ts';
 
 /** What a log needs of a crawler: its events, and what it knows of a URL. */
@@ -69,7 +70,7 @@ export class EventLog implements AsyncDisposable {
     onlyKnown('EventLog', options, OPTION_NAMES);
     this.#format = oneOf('format', options.format, EVENT_LOG_DEFAULTS.format, ['text', 'jsonl']);
     this.#events = eventNames(options.events);
-    this.#clock = options.clock ?? EVENT_LOG_DEFAULTS.clock;
+    this.#clock = steady(options.clock ?? EVENT_LOG_DEFAULTS.clock);
     const maxBuffer = integer('maxBufferBytes', options.maxBufferBytes, EVENT_LOG_DEFAULTS.maxBufferBytes, 1);
     const every = integer('statsEveryPages', options.statsEveryPages, EVENT_LOG_DEFAULTS.statsEveryPages, 1);
     this.#writer = new LineWriter(target(options), maxBuffer);

@@ -1,23 +1,23 @@
 import { CrawlError, toCrawlError } from './errors.ts';
 import { type Complete, integer, onlyKnown, show } from './options.ts';
 import { type Observation, Politeness, type PolitenessOptions } from './politeness.ts';
-import {
-  type Clock,
-  type CrawlStore,
-  type HostPatch,
-  type HostState,
-  type Lease,
-  type LeaseRules,
-  type OnKnown,
-  type OutcomeKind,
-  type RecordPatch,
-  type Settlement,
-  type SettleResult,
-  type StoreStats,
-  systemClock,
-  type UrlRecord,
+import type {
+  Clock,
+  CrawlStore,
+  HostPatch,
+  HostState,
+  Lease,
+  LeaseRules,
+  OnKnown,
+  OutcomeKind,
+  RecordPatch,
+  Settlement,
+  SettleResult,
+  StoreStats,
+  UrlRecord,
 } from './ports.ts';
 import { type CanonicalOptions, createRequest, type RequestInit, toLevel } from './request.ts';
+import { type SteadyClock, steady } from './steady-clock.ts';
 import type { CrawlRequest, HostEvent } from './types.ts';
 import { canonicalizeUrl } from './url.ts';
 
@@ -27,7 +27,7 @@ export interface FrontierOptions {
   readonly store: CrawlStore;
   /** @defaultValue `POLITENESS_DEFAULTS` */
   readonly politeness?: PolitenessOptions | Politeness | undefined;
-  /** @defaultValue the system's */
+  /** One that is set back goes on from where it was; with one that tells no time, `lease` rejects with `CRAWL_HOOK_FAILED`. @defaultValue the system's */
   readonly clock?: Clock | undefined;
   /** The front queue of a request that comes without a level: −8 (last) to 7 (first). @defaultValue 0 for each */
   readonly prioritize?: ((request: CrawlRequest) => number) | undefined;
@@ -85,7 +85,7 @@ export interface FrontierSettleResult extends SettleResult {
 export class Frontier {
   readonly #store: CrawlStore;
   readonly #politeness: Politeness;
-  readonly #clock: Clock;
+  readonly #clock: SteadyClock;
   readonly #prioritize: ((request: CrawlRequest) => number) | undefined;
   readonly #canonical: CanonicalOptions | undefined;
   readonly #leaseTtlMs: number;
@@ -107,7 +107,7 @@ export class Frontier {
     const { politeness } = options;
     this.#store = options.store;
     this.#politeness = politeness instanceof Politeness ? politeness : new Politeness(politeness);
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = steady(options.clock);
     this.#prioritize = options.prioritize;
     this.#canonical = options.canonical;
     this.#leaseTtlMs = integer('leaseTtlMs', options.leaseTtlMs, FRONTIER_DEFAULTS.leaseTtlMs, 1, 2 ** 40);
@@ -144,7 +144,7 @@ export class Frontier {
   async lease(limit = 1): Promise<Lease[]> {
     this.#mustBeOpen();
     const most = integer('limit', limit, 1, 0);
-    const leases = await this.#store.lease(this.#clock.now(), most, this.#leaseTtlMs, this.#rules);
+    const leases = await this.#store.lease(this.#now(), most, this.#leaseTtlMs, this.#rules);
     for (const lease of leases) this.#hold(lease);
     return leases;
   }
@@ -211,7 +211,7 @@ export class Frontier {
   /** The earliest moment at which `lease` may give something; `undefined` where nothing waits but for leases that are out. */
   async nextDueAt(): Promise<number | undefined> {
     this.#mustBeOpen();
-    return this.#store.nextDueAt(this.#clock.now(), this.#rules);
+    return this.#store.nextDueAt(this.#now(), this.#rules);
   }
 
   /** Hosts that are due next, as far as the store can tell them: a hint, `limit` of them at most. */
@@ -272,6 +272,13 @@ export class Frontier {
 
   #mustBeOpen(): void {
     if (this.#closed) throw new CrawlError('CRAWL_CLOSED', 'The frontier is closed; open another one on the store.');
+  }
+
+  /** For what begins something; what is under way can be brought to its end by a clock that is broken. */
+  #now(): number {
+    const now = this.#clock.now();
+    if (this.#clock.fault !== undefined) throw this.#clock.fault;
+    return now;
   }
 
   #settlement(

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from './ports.ts';
 import { HostTable } from './stats/host-table.ts';
 import { LatencyHistogram } from './stats/latency.ts';
 import { isCount, Tally } from './stats/tally.ts';
+import { steady } from './steady-clock.ts';
 import type { CrawlStats, SkipReason } from './types.ts';
 
 export { OTHERS } from './stats/tally.ts';
@@ -71,7 +72,7 @@ export class StatsCollector {
     onlyKnown('StatsCollector', options, Object.keys(STATS_COLLECTOR_DEFAULTS));
     const maxNames = integer('maxNames', options.maxNames, STATS_COLLECTOR_DEFAULTS.maxNames, 1);
     this.#hosts = new HostTable(integer('maxHosts', options.maxHosts, STATS_COLLECTOR_DEFAULTS.maxHosts, 1));
-    this.#clock = options.clock ?? STATS_COLLECTOR_DEFAULTS.clock;
+    this.#clock = steady(options.clock ?? STATS_COLLECTOR_DEFAULTS.clock);
     this.#statuses = new Tally(maxNames);
     this.#contentTypes = new Tally(maxNames);
     this.#skips = new Tally(maxNames);

@@ -10,7 +10,7 @@ const LINES = [
   ['types'],
   ['ports'],
   ['options', 'url', 'headers', 'fingerprint', 'promises'],
-  ['request', 'robots-txt', 'directives', 'sitemap', 'text', 'system-lookup', 'user-agent'],
+  ['request', 'robots-txt', 'steady-clock', 'directives', 'sitemap', 'text', 'system-lookup', 'user-agent'],
   ['address-guard', 'dns', 'politeness', 'url-filter', 'link-extractor'],
   ['fetcher', 'page', 'stats', 'event-log'],
   ['robots-cache', 'store', 'sink', 'page-worker'],

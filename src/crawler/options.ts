@@ -130,7 +130,7 @@ export interface CrawlerOptions {
    * @defaultValue 600 000
    */
   readonly handlerTimeoutMs?: number | undefined;
-  /** The frontier's clock. @defaultValue the system's */
+  /** The frontier's clock. One that tells no time ends the crawl with `CRAWL_HOOK_FAILED`. @defaultValue the system's */
   readonly clock?: Clock | undefined;
 }
 

@@ -7,8 +7,9 @@ import { LinkExtractor } from '../link-extractor/index.ts';
 import { boolean, type Complete, integer, number, oneOf, onlyKnown, show } from '../options.ts';
 import { type PageWorkerSettings, pageWorkerSettings } from '../page-worker/index.ts';
 import { LONGEST_DELAY_MS, type PolitenessOptions } from '../politeness.ts';
-import { type Clock, type CrawlStore, type Sink, systemClock } from '../ports.ts';
+import type { Clock, CrawlStore, Sink } from '../ports.ts';
 import type { CanonicalOptions } from '../request.ts';
+import { steady } from '../steady-clock.ts';
 import { UrlFilter } from '../url-filter.ts';
 import { checkUserAgent } from '../user-agent.ts';
 import {
@@ -143,8 +144,8 @@ function copyOf(value: unknown): unknown {
 }
 
 function readClock(clock: unknown): Clock {
-  if (clock === undefined) return systemClock;
-  if (typeof (clock as Partial<Clock> | null)?.now === 'function') return clock as Clock;
+  if (clock === undefined) return steady();
+  if (typeof (clock as Partial<Clock> | null)?.now === 'function') return steady(clock as Clock);
   throw invalid('clock', 'an object with now()', clock);
 }
 

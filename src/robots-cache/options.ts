@@ -1,6 +1,7 @@
 import { CrawlError } from '../errors.ts';
 import { integer, oneOf, onlyKnown } from '../options.ts';
-import { type Clock, type MetaStorage, type RobotsSource, systemClock } from '../ports.ts';
+import type { Clock, MetaStorage, RobotsSource } from '../ports.ts';
+import { steady } from '../steady-clock.ts';
 import { OwnSource } from './own-source.ts';
 
 /** Options of `RobotsCache`. */
@@ -67,7 +68,7 @@ export function readOptions(given: RobotsCacheOptions | RobotsSource): Settings 
   }
   return {
     source: options.source ?? new OwnSource(),
-    clock: options.clock ?? systemClock,
+    clock: steady(options.clock),
     storage: options.storage,
     onStorageError: options.onStorageError ?? (() => {}),
     maxOrigins: integer('maxOrigins', options.maxOrigins, defaults.maxOrigins, 1),
