@@ -4,7 +4,7 @@ import { applyDirectives } from './directives.ts';
 import { toCrawlError } from './errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { LinkExtractor, type ScanResult } from './link-extractor/index.ts';
-import { decodeText } from './text.ts';
+import { type DecodedText, decodeText } from './text.ts';
 import type { Headers, Link, Page, RedirectHop, RobotsDirectives, Timings } from './types.ts';
 
 /** What a page is made from: the answer to a request, and how the URL was come by. */
@@ -53,7 +53,7 @@ export class FetchedPage implements Page {
   readonly #size: PageParts['size'];
   readonly #extractor: LinkExtractor;
   readonly #userAgent: string;
-  #decoded: { readonly text: string; readonly encoding: string } | undefined;
+  #decoded: DecodedText | undefined;
   #scanned: ScanResult | undefined;
   #links: readonly Link[] | undefined;
   #document: CheerioAPI | undefined;
@@ -93,6 +93,11 @@ export class FetchedPage implements Page {
 
   get encoding(): string {
     return this.#decode().encoding;
+  }
+
+  /** A label of an encoding that is none, where the text was decoded and one was met. */
+  get unknownCharset(): string | undefined {
+    return this.#decoded?.unknownLabel;
   }
 
   /**
@@ -140,7 +145,7 @@ export class FetchedPage implements Page {
     return this.#extractor.extract === LinkExtractor.prototype.extract;
   }
 
-  #decode(): { readonly text: string; readonly encoding: string } {
+  #decode(): DecodedText {
     this.#decoded ??= decodeText(this.body, firstLine(this.headers['content-type']));
     return this.#decoded;
   }

@@ -97,6 +97,13 @@ export class RobotsTxt {
     return this.#agent(userAgent).group?.delay;
   }
 
+  /**
+   * Delays meant for the user agent that are no time to wait, as `Crawl-delay: abc`; the first five. Never throws.
+   */
+  ignoredDelays(userAgent: RobotsAgent): string[] {
+    return [...(this.#agent(userAgent).group?.ignoredDelays ?? [])];
+  }
+
   /** Absolute http and https URLs of all sitemaps that are named, for whatever agent, in order and each once. */
   get sitemaps(): string[] {
     this.#sitemaps ??= this.#readSitemaps();

@@ -249,6 +249,23 @@ export interface PageVersion {
   readonly fetchedAt: Date;
 }
 
+/** What a `warning` is about. */
+export type WarningCode =
+  | 'crawl-delay-ignored'
+  | 'crawl-delay-cut'
+  | 'retry-after-ignored'
+  | 'retry-after-cut'
+  | 'robots-cut'
+  | 'charset-unknown'
+  | 'coding-mislabelled';
+
+/** Something that a server said is not so, or does not count as it stands; nothing failed. */
+export interface CrawlWarning {
+  readonly code: WarningCode;
+  /** For people; may get better in any release. */
+  readonly message: string;
+}
+
 /** Event name to arguments, in the order of one URL's life. */
 export interface CrawlerEvents {
   start: [];
@@ -265,6 +282,8 @@ export interface CrawlerEvents {
   duplicate: [page: Page, firstUrl: string];
   /** A page that was delivered before has not changed since: the server says so (304), and sends no body. */
   unchanged: [url: string, version: PageVersion];
+  /** What a server said was left aside or cut. */
+  warning: [warning: CrawlWarning, url: string];
   /** Something failed; never kills the process, with or without a listener. */
   error: [error: CrawlError, url: string | undefined];
   host: [host: string, state: HostEvent];

@@ -69,6 +69,7 @@ function emitAll(crawler: FakeCrawler) {
   crawler.emit('page', page());
   crawler.emit('duplicate', page(), 'http://a.example/first');
   crawler.emit('unchanged', 'http://a.example/', { etag: '"1"', fetchedAt: new Date(Date.UTC(2026, 0, 1)) });
+  crawler.emit('warning', { code: 'charset-unknown', message: 'No such name' }, 'http://a.example/');
   crawler.emit('error', error, 'http://a.example/');
   crawler.emit('host', 'a.example', { status: 'backing-off', nextAt: AT + 30_000, delayMs: 1000 });
   crawler.emit('stats', stats(1000));
@@ -114,6 +115,7 @@ describe('lines for people', () => {
       'page        http://a.example/  200  text/html  12.3 kB  84 ms  depth 2',
       'duplicate   http://a.example/  same as http://a.example/first',
       'unchanged   http://a.example/  since 2026-01-01T00:00:00.000Z',
+      'warning     http://a.example/  charset-unknown  No such name',
       'error       http://a.example/  CRAWL_CONNECT_FAILED  Refused',
       'host        a.example  backing-off  delay 1.0 s  next 2026-03-01T09:30:30.000Z',
       'stats       1000 pages  0 requests  3 queued  0 errors  0 skipped  0 B  0.0 pages/s  0 ms',
@@ -190,6 +192,7 @@ describe('lines for programs', () => {
       referrer: 'http://a.example/from',
     });
     expect(of('duplicate')).toEqual({ url: 'http://a.example/', firstUrl: 'http://a.example/first' });
+    expect(of('warning')).toEqual({ url: 'http://a.example/', code: 'charset-unknown', message: 'No such name' });
     expect(of('unchanged')).toEqual({ url: 'http://a.example/', etag: '"1"', fetchedAt: '2026-01-01T00:00:00.000Z' });
     expect(of('error')).toEqual({
       url: 'http://a.example/',

@@ -39,6 +39,7 @@ export const FIELDS: { readonly [E in EventName]: (...args: CrawlerEvents[E]) =>
     lastModified,
     fetchedAt: fetchedAt.toISOString(),
   }),
+  warning: ({ code, message }, url) => ({ url, code, message }),
   error: (error, url) => errorFields(error, url),
   host: (host, state) => ({
     host,

@@ -56,6 +56,7 @@ const FACTS: Partial<Record<EventName, (fields: Fields) => string[]>> = {
   ],
   duplicate: (fields) => [labelled('same as', fields.firstUrl)],
   unchanged: (fields) => [labelled('since', fields.fetchedAt)],
+  warning: (fields) => [text(fields.code), text(fields.message)],
   error: (fields) => [text(fields.code), text(fields.message)],
   host: (fields) => [text(fields.state), `delay ${ms(fields.delayMs)}`, labelled('next', fields.nextAt)],
   stats: totals,

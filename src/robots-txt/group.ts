@@ -1,6 +1,10 @@
 import { canonicalCutPattern, canonicalPattern } from './canonical.ts';
 import { eachField, type Field, isSpace, type RobotsBytes, toText } from './lines.ts';
 
+/** Delays that say nothing which are kept for people to read, and how much of each, in characters. */
+const MOST_IGNORED = 5;
+const LONGEST_IGNORED = 100;
+
 /** The token of the groups that speak to everybody else. */
 const ANYONE = '*';
 
@@ -18,6 +22,8 @@ export interface Group {
   readonly rules: readonly Rule[];
   /** Seconds; the largest of all that were asked for. */
   readonly delay: number | undefined;
+  /** Delays that are none, as `Crawl-delay: abc`, the first few of them. */
+  readonly ignoredDelays: readonly string[];
 }
 
 /** A field that is neither a rule nor the name of a crawler. */
@@ -45,9 +51,12 @@ export function selectGroup(file: RobotsBytes, tokens: readonly string[]): Group
       for (const rule of rulesOf(field)) for (const member of members) member.add(rule);
     },
     other: (field, _members, addressed) => {
-      const seconds = addressed.size === 0 ? undefined : delaySeconds(field);
-      if (seconds === undefined) return;
-      for (const member of addressed) member.slow(seconds);
+      if (addressed.size === 0 || !isDelay(field)) return;
+      const seconds = delaySeconds(field);
+      for (const member of addressed) {
+        if (seconds !== undefined) member.slow(seconds);
+        if (seconds === undefined || seconds === 0) member.ignore(field);
+      }
     },
   });
   for (const collected of wanted.values()) if (collected.isNamed) return collected;
@@ -119,6 +128,7 @@ function agentOf({ value, cut }: Field): string {
 class Collected implements Group {
   isNamed = false;
   delay: number | undefined;
+  readonly ignoredDelays: string[] = [];
   /** By kind and pattern: a line that is repeated says nothing new. */
   readonly #rules = new Map<string, Rule>();
 
@@ -134,6 +144,12 @@ class Collected implements Group {
   add(rule: Rule): void {
     const key = `${rule.allow ? '+' : '-'}${rule.pattern}`;
     if (!this.#rules.has(key)) this.#rules.set(key, rule);
+  }
+
+  ignore({ kind, value }: Field): void {
+    if (this.ignoredDelays.length >= MOST_IGNORED) return;
+    const name = kind === 'crawl-delay' ? 'Crawl-delay' : 'Request-rate';
+    this.ignoredDelays.push(`${name}: ${toText(value.slice(0, LONGEST_IGNORED))}`);
   }
 
   slow(seconds: number): void {

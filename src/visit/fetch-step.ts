@@ -1,6 +1,5 @@
 import { CrawlError, toCrawlError } from '../errors.ts';
 import type { FetchResult } from '../fetcher/index.ts';
-import { retryAfterOf } from '../headers.ts';
 import { isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
@@ -15,6 +14,7 @@ import { readSitemap } from './sitemap-step.ts';
 import { RETRYABLE_STATUSES, THROTTLING_STATUSES, unwantedStatus } from './status-step.ts';
 import { notModified } from './unchanged-step.ts';
 import type { KnownVersion } from './versions.ts';
+import { heedRetryAfter } from './warnings.ts';
 
 /** A part of a page that was asked for whole, a choice without a preference, and two that HTTP no longer has. */
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([206, 300, 305, 306]);
@@ -55,7 +55,7 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
   if (result.acceptance !== 'stream') {
     stats.answered(request.host, result.status, result.contentType, result.bytes, durationMs, endedAt);
   }
-  const retryAfterMs = retryAfterOf(result.headers, endedAt);
+  const retryAfterMs = heedRetryAfter(context, request.url, result, endedAt);
   const observation: Observation = {
     endedAt,
     durationMs,

@@ -8,6 +8,7 @@ import type { VisitContext } from './context.ts';
 import { deferred, type Ending } from './ending.ts';
 import { failed } from './failure.ts';
 import { type Outlinks, outlinks } from './links-step.ts';
+import { warnOfBody } from './warnings.ts';
 
 /** Delivers a page, then takes its links. A body that nobody wanted ends the visit with a named skip. */
 export async function deliverPage(
@@ -42,6 +43,7 @@ export async function deliverPage(
     events.emit('duplicate', page, firstUrl);
   }
   const found = await outlinksOf(context, lease, page);
+  warnOfBody(context, page, result);
   const meta = [
     firstUrl === undefined && hasBody(result) ? context.contentSeen.entry(page.fingerprint, page.url) : undefined,
     context.versions.delivered(request, result, startedAt),

@@ -1,5 +1,5 @@
 import { CrawlError, toCrawlError } from '../errors.ts';
-import { parseContentType, retryAfterOf } from '../headers.ts';
+import { parseContentType } from '../headers.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
 import { politenessHost } from '../request.ts';
@@ -11,6 +11,7 @@ import { deferred, type Ending } from './ending.ts';
 import { failed, retryDelayMs } from './failure.ts';
 import { putOff } from './put-off.ts';
 import { skipUnasked } from './refusal.ts';
+import { heedRetryAfter, warnOfRules } from './warnings.ts';
 
 /** How soon a URL is tried again whose rules are on their way through another host's queue. */
 const PENDING_POLL_MS = 500;
@@ -138,7 +139,7 @@ async function requestRules(
       endedAt,
     );
     const step = robots?.accept(origin, answer);
-    const retryAfterMs = retryAfterOf(answer.headers, endedAt);
+    const retryAfterMs = heedRetryAfter(context, url, answer, endedAt);
     const observation: Observation = {
       endedAt,
       durationMs: endedAt - startedAt,
@@ -149,6 +150,7 @@ async function requestRules(
     const ending = deferred(observation);
     if (step === undefined) return { ending };
     if ('done' in step) {
+      if (step.outcome === 'rules') warnOfRules(context, origin, url, answer.body);
       const sitemaps = step.outcome === 'unreachable' ? [] : context.hooks.sitemapsOf(origin, step.sitemaps);
       const links = sitemaps.map((sitemap) => ({ url: sitemap.url, source: 'sitemap', rel: [], nofollow: false }));
       const hopeless = step.outcome === 'unreachable' && retryAfterMs === undefined;
