@@ -21,19 +21,14 @@ import { Queues } from './queues.ts';
 import { Schedule } from './schedule.ts';
 import { StoreState } from './state.ts';
 import type { Table } from './table.ts';
-import { parseRequest, type UrlRef } from './url-record.ts';
+import { parseRequest } from './url-record.ts';
 import { UrlTable } from './url-table.ts';
+import { type Offered, Waiting } from './waiting.ts';
 
 /** A host of a store, and how much of it waits. */
 export interface StoredHost extends HostState {
   /** Requests waiting. */
   readonly queued: number;
-}
-
-/** What came of an offer: how many were new or are to be visited again, and which were neither. */
-export interface Offered {
-  readonly fresh: number;
-  readonly known: readonly number[];
 }
 
 export interface Settled extends Offered {
@@ -57,11 +52,10 @@ export class Core {
   readonly #urls: UrlTable;
   readonly #queues: Queues;
   readonly #schedule: Schedule;
+  readonly #waiting: Waiting;
   readonly #floor: CrashFloor;
   readonly #leases: Leases;
   readonly #environment: Environment;
-  /** URLs and hosts touched since the last commit. */
-  changes = 0;
 
   constructor(environment: Environment) {
     const [state, names, hosts, addresses, urls, queues, schedule, leases, meta] = TABLES.map((name) =>
@@ -74,9 +68,21 @@ export class Core {
     this.#urls = new UrlTable(urls, this.#names, this.state);
     this.#queues = new Queues(queues);
     this.#schedule = new Schedule(schedule, this.#hosts, this.state);
+    this.#waiting = new Waiting({
+      hosts: this.#hosts,
+      urls: this.#urls,
+      queues: this.#queues,
+      schedule: this.#schedule,
+      state: this.state,
+    });
     this.#floor = new CrashFloor(this.state, this.#hosts, this.#schedule);
     this.#leases = new Leases(leases);
     this.meta = new Meta(meta);
+  }
+
+  /** URLs and hosts touched since the last commit. */
+  get changes(): number {
+    return this.#waiting.changes;
   }
 
   /**
@@ -111,9 +117,9 @@ export class Core {
       this.#queues.putBack(host, { ref, json, level, place }, 0);
       if (ref !== undefined) this.#urls.takenBack(ref);
       this.state.all.queued++;
-      this.#touch(host);
+      this.#waiting.touch(host);
     }
-    this.changes++;
+    this.#waiting.changes++;
   }
 
   /** Ends the session; leases that are out are given back. */
@@ -126,7 +132,7 @@ export class Core {
     }
     // Their hosts were asked until now, and what now is only the next caller will tell.
     this.state.all.clean = out.length === 0;
-    this.changes++;
+    this.#waiting.changes++;
   }
 
   /** Writes what is in memory only. */
@@ -135,34 +141,11 @@ export class Core {
     this.#leases.save();
     this.#hosts.save();
     this.state.save();
-    this.changes = 0;
+    this.#waiting.changes = 0;
   }
 
   offer(batch: readonly CrawlRequest[], now: number): Offered {
-    const known: number[] = [];
-    let fresh = 0;
-    let again = 0;
-    const queues = new Map<Host, Map<number, UrlRef[]>>();
-    for (let i = 0; i < batch.length; i++) {
-      const request = batch[i]!;
-      if (!counts(request)) {
-        this.#putBack(request, undefined, ++this.state.all.sequence, 0, now);
-        continue;
-      }
-      const ref = this.#urls.add(request);
-      if (ref === undefined) {
-        if (request.revisit === true && this.#revisit(request, now)) again++;
-        else known.push(i);
-        continue;
-      }
-      fresh++;
-      push(queues, this.#hosts.get(request.host), toLevel(request.level), ref);
-    }
-    for (const [host, levels] of queues) this.#enqueue(host, levels, now);
-    this.state.all.seen += fresh;
-    this.state.all.queued += fresh;
-    this.changes += fresh;
-    return { fresh: fresh + again, known };
+    return this.#waiting.offer(batch, now);
   }
 
   lease(now: number, limit: number, ttlMs: number, rules: LeaseRules): Lease[] {
@@ -190,8 +173,8 @@ export class Core {
     }
     if (outcome === 'deferred' || outcome === 'retry') {
       const dueAt = requeue?.dueAt ?? now;
-      if (requeue === undefined) this.#return(lent, dueAt, now);
-      else this.#putBack(requeue.request, ref, lent.place, dueAt, now);
+      if (requeue === undefined) this.#waiting.giveBack(lent, dueAt, now);
+      else this.#waiting.putBack(requeue.request, ref, lent.place, dueAt, now);
       if (ref !== undefined) this.#urls.ended(ref, 'queued', record, lent.leasedAt, dueAt);
     } else if (ref !== undefined) {
       this.state.all[outcome]++;
@@ -199,8 +182,8 @@ export class Core {
     }
     for (const [name, value] of settlement.meta ?? []) this.meta.set(name, value);
     this.#releaseAddress(lent, settlement.addressNextAt ?? 0);
-    this.#touch(host);
-    const offered = this.offer(settlement.outlinks ?? [], now);
+    this.#waiting.touch(host);
+    const offered = this.#waiting.offer(settlement.outlinks ?? [], now);
     const isLonger = host.gap(this.#schedule.rules) > before.gap || host.blockedUntil > before.blockedUntil;
     // A page whose settlement were lost would be delivered again, though it was long out of flight.
     const isUrgent = isLonger || settlement.delivered === true;
@@ -221,7 +204,7 @@ export class Core {
     const address = this.#schedule.move(host, name);
     if (lent.address === address) return 0;
     this.#releaseAddress(lent, 0);
-    this.changes++;
+    this.#waiting.changes++;
     if (address.holder !== undefined && address.holder !== host) return Math.max(address.nextAt, now + 1);
     if (address.nextAt > now) return address.nextAt;
     lent.address = address;
@@ -232,7 +215,7 @@ export class Core {
   setHost(name: string, patch: HostPatch): void {
     const host = this.#hosts.get(name);
     this.#patch(host, patch, (_, given) => given);
-    this.#touch(host);
+    this.#waiting.touch(host);
   }
 
   getHost(name: string): HostState | undefined {
@@ -279,23 +262,23 @@ export class Core {
   }
 
   note(key: string, note: RecordPatch & { readonly url: string; readonly foundOn?: string | undefined }): void {
-    if (this.#urls.note(key, note)) this.changes++;
+    if (this.#urls.note(key, note)) this.#waiting.changes++;
   }
 
   setMeta(name: string, value: Uint8Array | undefined): void {
     this.meta.set(name, value);
-    this.changes++;
+    this.#waiting.changes++;
   }
 
   #begin(now: number, rules: LeaseRules): void {
-    if (this.#schedule.apply(rules)) this.changes++;
-    if (this.#floor.begin(now)) this.changes++;
+    if (this.#schedule.apply(rules)) this.#waiting.changes++;
+    if (this.#floor.begin(now)) this.#waiting.changes++;
     for (let lent = this.#leases.expired(now); lent !== undefined; lent = this.#leases.expired(now)) {
       const { host, key: expiresAt } = lent;
       host.nextAt = Math.max(host.nextAt, expiresAt + host.gap(rules));
       this.#takeBack(lent, now);
       this.#releaseAddress(lent, expiresAt + rules.startGapMs);
-      this.#touch(host);
+      this.#waiting.touch(host);
     }
   }
 
@@ -323,50 +306,13 @@ export class Core {
     host.since = now;
     if (rules.connectionsPerHost !== 1) host.nextAt = Math.max(host.nextAt, now + host.gap(rules));
     if (lent.address !== undefined) this.#schedule.hold(lent.address, host);
-    this.#touch(host);
+    this.#waiting.touch(host);
     return { fence, request, url: request.url, host: host.state(), leasedAt: now, expiresAt: lent.key };
-  }
-
-  #enqueue(host: Host, levels: Map<number, UrlRef[]>, now: number): void {
-    const wasIdle = host.waiting === 0;
-    const wasAsleep = host.dueAt > 0;
-    for (const [level, refs] of levels) this.#queues.append(host, level, refs);
-    if (wasIdle) host.since = Math.max(host.since, now);
-    this.#hosts.changed(host);
-    if (wasAsleep) this.#schedule.place(host);
-  }
-
-  /** Queues a URL that has come to its end once more. */
-  #revisit(request: CrawlRequest, now: number): boolean {
-    const ref = this.#urls.revisit(request.key);
-    if (ref === undefined) return false;
-    this.#putBack(request, ref, ++this.state.all.sequence, 0, now);
-    return true;
-  }
-
-  /** Queues a request in front; `ref` is that of its record, which robots files have none of. */
-  #putBack(request: CrawlRequest, ref: UrlRef | undefined, place: number, dueAt: number, now: number): void {
-    const host = this.#hosts.get(request.host);
-    const level = ref === undefined ? undefined : toLevel(request.level);
-    this.#queues.putBack(host, { ref, json: JSON.stringify(request), level, place }, dueAt);
-    this.#woken(host, now);
-  }
-
-  /** Queues the request of a lease again, as it is. */
-  #return({ host, ref, json, level, place }: Lent, dueAt: number, now: number): void {
-    this.#queues.putBack(host, { ref, json, level, place }, dueAt);
-    this.#woken(host, now);
-  }
-
-  #woken(host: Host, now: number): void {
-    this.state.all.queued++;
-    if (host.waiting === 1) host.since = Math.max(host.since, now);
-    this.#touch(host);
   }
 
   #takeBack(lent: Lent, now: number): void {
     this.#leases.end(lent);
-    this.#return(lent, 0, now);
+    this.#waiting.giveBack(lent, 0, now);
     if (lent.ref !== undefined) this.#urls.takenBack(lent.ref);
   }
 
@@ -383,28 +329,6 @@ export class Core {
     host.setCounts(patch);
     if (patch.address !== undefined) this.#schedule.move(host, patch.address);
   }
-
-  #touch(host: Host): void {
-    this.#hosts.changed(host);
-    this.#schedule.place(host);
-    this.changes++;
-  }
-}
-
-/** Whether a request is a URL of the crawl: robots files are queued and leased, but neither seen nor counted. */
-function counts(request: CrawlRequest): boolean {
-  return request.kind === 'page' || request.kind === 'sitemap';
-}
-
-function push(queues: Map<Host, Map<number, UrlRef[]>>, host: Host, level: number, ref: UrlRef): void {
-  let levels = queues.get(host);
-  if (levels === undefined) {
-    levels = new Map();
-    queues.set(host, levels);
-  }
-  const refs = levels.get(level);
-  if (refs === undefined) levels.set(level, [ref]);
-  else refs.push(ref);
 }
 
 function mustExist(table: Table | undefined, name: string): Table {
