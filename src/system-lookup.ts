@@ -10,7 +10,7 @@ export interface Address {
 export interface Resolvers {
   /** As `getaddrinfo` does it: hosts file, search domains, name servers. */
   readonly system: (hostname: string) => Promise<readonly Address[]>;
-  /** Name servers only. Gives nothing where they know nothing; `stop` ends the question. */
+  /** Name servers only. Gives nothing where they know nothing; `stop` ends the question. Never throws. */
   readonly nameServers: (
     hostname: string,
     found: (addresses: readonly Address[]) => void,
@@ -71,11 +71,7 @@ export class SystemLookup {
             if (!hasStarted) settle(() => reject(noThread(hostname)));
           }, queueTimeoutMs - queuePatienceMs);
         }
-        try {
-          asked = nameServers(hostname, (addresses) => settle(() => resolve(addresses)));
-        } catch {
-          // A name they can't even be asked about; the system's answer is waited for.
-        }
+        asked = nameServers(hostname, (addresses) => settle(() => resolve(addresses)));
       };
       timer = setTimeout(() => {
         const left = hasStarted ? patienceMs - queuePatienceMs : 0;
@@ -129,36 +125,54 @@ function askSystem(hostname: string): Promise<readonly Address[]> {
   });
 }
 
+/** Names that the name servers are asked about at a time: more would be lost on the way, as a burst of datagrams is. */
+const MOST_ASKED = 64;
+
 /** One for all names that are asked about at a time, since each has sockets of its own. */
 let resolver: Resolver | undefined;
-let questions = 0;
+const asked = new Set<object>();
+const queued = new Set<() => void>();
 
 /** Calls back once there are addresses, and not at all where there are none. */
 function askNameServers(
   hostname: string,
   found: (addresses: readonly Address[]) => void,
 ): { readonly stop: () => void } {
-  resolver ??= new Resolver({ timeout: 2_000, tries: 2 });
-  const all: Address[] = [];
-  let open = 2;
-  let isWanted = true;
-  const collect = (family: 4 | 6) => (error: Error | null, addresses: readonly string[]) => {
-    if (error === null) for (const address of addresses) all.push({ address, family });
-    if (--open === 0 && all.length > 0 && isWanted) found(all);
+  const question = {};
+  const ask = (): void => {
+    queued.delete(ask);
+    asked.add(question);
+    resolver ??= new Resolver({ timeout: 2_000, tries: 2 });
+    const all: Address[] = [];
+    let open = 2;
+    const collect = (family: 4 | 6) => (error: Error | null, addresses: readonly string[]) => {
+      if (error === null) for (const address of addresses) all.push({ address, family });
+      if (--open > 0 || !asked.has(question)) return;
+      stop();
+      if (all.length > 0) found(all);
+    };
+    try {
+      resolver.resolve4(hostname, collect(4));
+      resolver.resolve6(hostname, collect(6));
+    } catch {
+      // A name they can't even be asked about.
+      stop();
+    }
   };
-  resolver.resolve4(hostname, collect(4));
-  resolver.resolve6(hostname, collect(6));
-  questions++;
-  return {
-    stop: () => {
-      if (!isWanted) return;
-      isWanted = false;
-      if (--questions > 0) return;
-      // What is still open would keep the process alive.
+  const stop = (): void => {
+    queued.delete(ask);
+    if (!asked.delete(question)) return;
+    const [next] = queued;
+    if (next !== undefined) next();
+    else if (asked.size === 0) {
+      // What is still open, though nobody wants it, would keep the process alive.
       resolver?.cancel();
       resolver = undefined;
-    },
+    }
   };
+  queued.add(ask);
+  if (asked.size < MOST_ASKED) ask();
+  return { stop };
 }
 
 function noThread(hostname: string): Error {
