@@ -6,7 +6,7 @@ import { HOSTILE_FAULTS, type HostileFault, HostileServer } from '../src/testing
 import { HASTE, listeningCrawler } from './helpers/crawl.ts';
 import { quotedIn, readDoc, rowsOf } from './helpers/docs.ts';
 import { newFetcher, TRANSPORTS } from './helpers/fetcher.ts';
-import { Ledger } from './helpers/ledger.ts';
+import { Ledger } from './helpers/ledger.mjs';
 
 const TIMEOUTS = { connect: 2000, headers: 1500, page: 2000 } as const;
 /** For a machine that is busy with other things. */

@@ -1,20 +1,11 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { type Fault, faultsOf } from './fault.ts';
-import { answer, type Bytes, chunk, chunkedHead, noise, page } from './peer.ts';
+import { answer, type Bytes, chunk, chunkedHead, noise, once, page } from './peer.ts';
 
 const BOMB_BYTES = 16 * 2 ** 20;
 
 /** Stored blocks of no bytes (RFC 1951, 3.2.4). */
 const EMPTY_BLOCKS: string = '\0\0\0\xff\xff'.repeat(3000);
-
-/** What takes a while to make is made when it is first asked for. */
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
 
 const zeros = (): Buffer => Buffer.alloc(BOMB_BYTES);
 const gzipBomb = once(() => gzipSync(zeros()));

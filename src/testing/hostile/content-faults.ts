@@ -1,15 +1,28 @@
 import { type Fault, faultsOf } from './fault.ts';
-import { answer, type Bytes, chunk, chunkedHead, head, noise, noiseFlood, type Peer, page, toBytes } from './peer.ts';
+import {
+  answer,
+  type Bytes,
+  chunk,
+  chunkedHead,
+  head,
+  noise,
+  noiseFlood,
+  once,
+  type Peer,
+  page,
+  toBytes,
+} from './peer.ts';
 
 const START = '<!doctype html><title>hostile</title>';
 
-/** A page with this in it. */
-const html =
-  (make: (peer: Peer) => Bytes) =>
-  (peer: Peer): void =>
-    void peer.send(answer(make(peer)));
-const links = (count: number, peer: Peer): string =>
-  Array.from({ length: count }, (_, i) => `<a href="http://127.0.0.1:1/${peer.n}/${i}?${'q'.repeat(20)}">`).join('');
+/** A page with this in it, always the same. */
+function html(make: () => Bytes): (peer: Peer) => void {
+  const bytes = once(() => answer(make()));
+  return (peer) => void peer.send(bytes());
+}
+
+const links = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `<a href="http://127.0.0.1:1/${i}?${'q'.repeat(20)}">`).join('');
 
 /** Misbehaviour in what a body says, in a sound answer. */
 const CONTENT: readonly Fault[] = faultsOf('answer', [
@@ -26,7 +39,7 @@ const CONTENT: readonly Fault[] = faultsOf('answer', [
     'Has an element with 20,000 attributes.',
     html(() => `${START}<a ${Array.from({ length: 20_000 }, (_, i) => `a${i}=1`).join(' ')} href="x">`),
   ],
-  ['html-links-flood', 'Has 20,000 links to elsewhere.', html((peer) => START + links(20_000, peer))],
+  ['html-links-flood', 'Has 20,000 links to elsewhere.', html(() => START + links(20_000))],
   [
     'html-entities-flood',
     'Has 100,000 character references that are never ended.',
@@ -55,7 +68,7 @@ const CONTENT: readonly Fault[] = faultsOf('answer', [
     'Has NULs and half characters throughout.',
     html(() => `${START}<a\0 hr\0ef="/\0"\0>\0</\0a>\xc3\xe2\x82\xf0\x9f`.repeat(1000)),
   ],
-  ['html-binary', 'Sends bytes without meaning as HTML.', html((peer) => noise(peer.random, 60_000))],
+  ['html-binary', 'Sends bytes without meaning as HTML.', (peer) => void peer.send(answer(noise(peer.random, 60_000)))],
   [
     'html-endless',
     'Sends HTML without length or end.',
@@ -64,7 +77,7 @@ const CONTENT: readonly Fault[] = faultsOf('answer', [
   [
     'html-refresh-self',
     'Asks to be loaded again from itself, at once.',
-    html((peer) => `${START}<meta http-equiv=refresh content="0;url=${peer.base}/${peer.n}">`),
+    (peer) => void peer.send(answer(`${START}<meta http-equiv=refresh content="0;url=${peer.base}/${peer.n}">`)),
   ],
   [
     'video-endless',

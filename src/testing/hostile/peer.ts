@@ -149,15 +149,24 @@ export function page(title: string, text = ''): string {
 
 /** Bytes without meaning. */
 export function noise(random: Random, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  for (let at = 0; at < length; at++) bytes[at] = random.below(256);
-  return bytes;
+  const bytes = Buffer.alloc(Math.ceil(length / 4) * 4);
+  for (let at = 0; at < length; at += 4) bytes.writeUInt32LE(random.below(2 ** 32), at);
+  return bytes.subarray(0, length);
 }
 
 /** The same few KiB without meaning over and over, for floods: chance is slower than a network. */
 export function noiseFlood(random: Random): () => Buffer {
   const bytes = noise(random, 4096);
   return () => bytes;
+}
+
+/** What takes a while to make is made when it is first asked for, and kept. */
+export function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 export function toBytes(parts: readonly Bytes[]): Buffer {

@@ -1,18 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { type Fault, faultsOf } from './fault.ts';
-import { answer, type Bytes, chunk, chunkedHead, head, noise, type Peer, page } from './peer.ts';
+import { answer, type Bytes, chunk, chunkedHead, head, noise, once, type Peer, page } from './peer.ts';
 
 const TEXT = 'Content-Type: text/plain';
 const XML = 'Content-Type: application/xml';
 
-const text =
-  (make: (peer: Peer) => Bytes) =>
-  (peer: Peer): void =>
-    void peer.send(answer(make(peer), TEXT));
-const xml =
-  (make: (peer: Peer) => Bytes) =>
-  (peer: Peer): void =>
-    void peer.send(answer(make(peer), XML));
+/** A file that is always the same. */
+function file(type: string, make: () => Bytes): (peer: Peer) => void {
+  const bytes = once(() => answer(make(), type));
+  return (peer) => void peer.send(bytes());
+}
 
 const NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
 
@@ -33,21 +30,25 @@ const ROBOTS: readonly Fault[] = faultsOf('robots.txt', [
     'Has a page where the rules should be.',
     (peer) => void peer.send(answer(page('Not found', '<p>User-agent: *<br>Disallow: /'))),
   ],
-  ['robots-binary', 'Has bytes without meaning where the rules should be.', text((peer) => noise(peer.random, 20_000))],
+  [
+    'robots-binary',
+    'Has bytes without meaning where the rules should be.',
+    (peer) => void peer.send(answer(noise(peer.random, 20_000), TEXT)),
+  ],
   [
     'robots-line-huge',
     'Has one line of 400,000 characters.',
-    text(() => `User-agent: *\nDisallow: /${'a*'.repeat(200_000)}$`),
+    file(TEXT, () => `User-agent: *\nDisallow: /${'a*'.repeat(200_000)}$`),
   ],
   [
     'robots-wildcards',
     'Has 2,000 patterns of many wildcards.',
-    text(() => `User-agent: *\n${`Disallow: /${'*a'.repeat(40)}$\n`.repeat(2000)}`),
+    file(TEXT, () => `User-agent: *\n${`Disallow: /${'*a'.repeat(40)}$\n`.repeat(2000)}`),
   ],
   [
     'robots-groups',
     'Has 30,000 groups for as many crawlers.',
-    text(() => Array.from({ length: 30_000 }, (_, i) => `User-agent: b${i}\n`).join('')),
+    file(TEXT, () => Array.from({ length: 30_000 }, (_, i) => `User-agent: b${i}\n`).join('')),
   ],
   [
     'robots-redirect-self',
@@ -73,20 +74,27 @@ function bomb(line: string): Buffer {
   return made;
 }
 
+/** Answers with an index of sitemaps. */
+function listing(peer: Peer, sitemaps: readonly string[]): void {
+  const entries = sitemaps.map((url) => `<sitemap><loc>${url}</loc></sitemap>`).join('');
+  peer.send(answer(`<sitemapindex ${NAMESPACE}>${entries}</sitemapindex>`, XML));
+}
+
 /** Misbehaviour of the sitemap that robots.txt names, on a site whose pages are sound. */
 const SITEMAPS: readonly Fault[] = faultsOf('sitemap', [
   [
     'sitemap-index-of-itself',
     'Is an index that lists itself.',
-    xml((peer) => `<sitemapindex ${NAMESPACE}><sitemap><loc>${peer.origin}/sitemap.xml</loc></sitemap></sitemapindex>`),
+    (peer) => listing(peer, [`${peer.origin}/sitemap.xml`]),
   ],
   [
     'sitemap-index-endless',
     'Is an index that lists two more of its kind, and so on.',
-    xml(
-      (peer) =>
-        `<sitemapindex ${NAMESPACE}>${[0, 1].map((i) => `<sitemap><loc>${peer.origin}/sitemap.xml?${peer.query}${i}</loc></sitemap>`).join('')}</sitemapindex>`,
-    ),
+    (peer) =>
+      listing(
+        peer,
+        [0, 1].map((i) => `${peer.origin}/sitemap.xml?${peer.query}${i}`),
+      ),
   ],
   [
     'sitemap-bomb',
@@ -97,7 +105,8 @@ const SITEMAPS: readonly Fault[] = faultsOf('sitemap', [
   [
     'sitemap-entities',
     'Declares entities that grow a thousand million times.',
-    xml(
+    file(
+      XML,
       () =>
         `<!DOCTYPE x [<!ENTITY a "aaaa">${'<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">'.repeat(9)}]><urlset><url><loc>&b;</loc></url></urlset>`,
     ),
@@ -106,7 +115,7 @@ const SITEMAPS: readonly Fault[] = faultsOf('sitemap', [
   [
     'sitemap-unclosed',
     'Opens 50,000 elements and closes none.',
-    xml(() => `<urlset ${NAMESPACE}>${'<url><loc>http://['.repeat(50_000)}`),
+    file(XML, () => `<urlset ${NAMESPACE}>${'<url><loc>http://['.repeat(50_000)}`),
   ],
   [
     'sitemap-endless',

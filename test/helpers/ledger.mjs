@@ -1,29 +1,14 @@
-import type { Crawler } from '../../src/index.ts';
-
 /** Skips of URLs that were queued; all others are of URLs that never were. */
-const FINAL_SKIPS: ReadonlySet<string> = new Set([
-  'robots',
-  'robots-unreachable',
-  'not-accepted',
-  'host-limit',
-  'host-unreachable',
-]);
-
-/** How one URL ended. */
-interface Account {
-  pages: number;
-  errors: number;
-  skips: number;
-  redirects: number;
-}
+const FINAL_SKIPS = new Set(['robots', 'robots-unreachable', 'not-accepted', 'host-limit', 'host-unreachable']);
 
 /** Keeps book of what becomes of each URL that a crawl queues. */
 export class Ledger {
-  readonly accounts: Map<string, Account> = new Map();
+  /** @type {Map<string, { pages: number, errors: number, skips: number, redirects: number }>} */
+  accounts = new Map();
   /** Errors that are of no queued URL: those of robots files. */
   otherErrors = 0;
 
-  constructor(crawler: Crawler) {
+  constructor(crawler) {
     crawler.on('offer', (link) => {
       // Sitemaps that were read are told by what they list.
       if (link.source === 'sitemap' && new URL(link.url).pathname === '/sitemap.xml') return;
@@ -40,15 +25,15 @@ export class Ledger {
   }
 
   /** URLs that have not come to one end, and one only. */
-  get unsettled(): string[] {
-    const wrong = ({ pages, errors, skips, redirects }: Account): boolean => {
+  get unsettled() {
+    const wrong = ({ pages, errors, skips, redirects }) => {
       const ends = pages + errors + skips;
       return ends > 1 || (ends === 0 && redirects === 0);
     };
     return [...this.accounts].filter(([, account]) => wrong(account)).map(([url, a]) => `${url} ${JSON.stringify(a)}`);
   }
 
-  #note(url: string, what: keyof Account): boolean {
+  #note(url, what) {
     const account = this.accounts.get(url);
     if (account === undefined) return false;
     account[what]++;
