@@ -294,6 +294,8 @@ export interface RobotsSource {
       readonly userAgent: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly signal?: AbortSignal;
+      /** The origin whose file is looked for: where `url` is elsewhere, a redirect led there, and nobody has named it. */
+      readonly origin?: string;
     },
   ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Uint8Array; readonly url: string }>;
 }

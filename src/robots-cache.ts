@@ -289,7 +289,7 @@ export class RobotsCache {
     let fetch = this.nextFetch(origin);
     if (fetch === undefined && this.pending(origin)) return undefined;
     while (fetch !== undefined) {
-      const step = this.accept(origin, await timedGet(source, fetch, { userAgent, timeoutMs }));
+      const step = this.accept(origin, await timedGet(source, fetch, { origin, userAgent, timeoutMs }));
       if ('done' in step) break;
       fetch = this.#fetchOf(origin, this.#chains.get(origin) as Chain);
     }

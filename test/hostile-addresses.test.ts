@@ -1,13 +1,17 @@
 import net, { type AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressRange } from '../src/address-guard.ts';
 import { DnsCache, type DnsLookup } from '../src/dns.ts';
 import type { FetcherOptions } from '../src/fetcher/index.ts';
+import { RobotsCache } from '../src/index.ts';
+import type { Transport } from '../src/ports.ts';
 import { crawl, linkPage } from './helpers/crawl.ts';
 import { newFetcher, rejection, TRANSPORTS } from './helpers/fetcher.ts';
 import { IPV4_HOSTS, IPV6_HOSTS, LOCAL_NAMES, RESOLVED_NAMES } from './helpers/hostile-addresses.ts';
-import { startHttpProxy, startSocks } from './helpers/servers.ts';
+import { startHttp2Site, startHttpProxy, startSocks } from './helpers/servers.ts';
 import { startSite } from './helpers/site.ts';
+import { CERTIFICATE } from './helpers/tls.ts';
 
 /** Listens on every address of this machine, and tells of all who come. */
 let trap: {
@@ -195,6 +199,74 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     }
   });
 
+  test('nor does a RobotsCache, with a fetcher or with what it makes itself, where a robots.txt leads to them', async () => {
+    const all = cases('http').filter(({ range }) => range !== undefined);
+    const seen: (string | undefined)[] = [];
+    await using other = await startSite((request, response) => {
+      seen.push(request.headers.authorization);
+      response.end('User-agent: *\nDisallow: /no');
+    }, ALLOWED);
+    await using site = await startSite((request, response) => {
+      seen.push(request.headers.authorization);
+      const index = /^h(\d+)\./.exec(request.headers.host ?? '')?.[1];
+      const location =
+        index === undefined
+          ? other.url('/robots.txt', 'other.example.test')
+          : new URL(all[Number(index)]?.url ?? '').href;
+      response.writeHead(301, { location }).end();
+    }, ALLOWED);
+    const authorization = 'Basic c2VjcmV0';
+    await using fetcher = newFetcher({ transport, dnsLookup: lookup(ALLOWED), headers: { authorization } });
+    const robots = new RobotsCache(fetcher);
+    for (const index of all.keys()) {
+      const verdict = await robots.check(site.url('/', `h${index}.example.test`), 'testbot/1.0 (+mailto:a@b.example)');
+      expect(verdict, all[index]?.url).toMatchObject({ allowed: false, reason: 'robots-unreachable' });
+    }
+    expect(trap.connections).toBe(0);
+    // Where it leads is no place that the user has named: it is asked only if it is public, and not told who asks.
+    await using policy = newFetcher({
+      transport,
+      network: allowedOnly,
+      dnsLookup: lookup(ALLOWED),
+      headers: { authorization },
+    });
+    seen.length = 0;
+    const { allowed } = await new RobotsCache(policy).check(
+      site.url('/no', 'first.example.test'),
+      'testbot/1.0 (+mailto:a@b.example)',
+    );
+    expect(allowed).toBe(false);
+    expect(seen).toEqual([authorization, undefined]);
+    const own = await startSite((_, response) =>
+      response.writeHead(302, { location: `http://localhost:${trap.port}/` }).end(),
+    );
+    expect(await new RobotsCache().check(own.url('/'), 'testbot/1.0 (+mailto:a@b.example)')).toMatchObject({
+      allowed: false,
+    });
+    expect(own.log).toHaveLength(1);
+    expect(trap.connections).toBe(0);
+    await own.close();
+  });
+
+  test('nor does a connection that is kept, of any kind, from when its host was named', async () => {
+    const named = 'secure.example.test';
+    await using secure = await startHttp2Site((_request, response) => response.end('secret'));
+    const options = { transport, dnsLookup: lookup('127.0.0.1'), tls: { ca: CERTIFICATE } };
+    for (const http2 of [true, false]) {
+      await using fetcher = newFetcher({ ...options, http2 });
+      await using outer = await startSite((_, response) =>
+        response.writeHead(302, { location: secure.url('/', named) }).end(),
+      );
+      expect((await fetcher.fetch({ url: secure.url('/', named) })).status).toBe(200);
+      await new Promise(setImmediate);
+      const asked = secure.log.length;
+      expect(secure.openSockets).toBeGreaterThan(0);
+      const error = await rejection(fetcher.fetch({ url: outer.url('/', 'seed.example.test') }));
+      expect(error).toMatchObject({ code: 'CRAWL_ADDRESS_REFUSED' });
+      expect(secure.log).toHaveLength(asked);
+    }
+  });
+
   test('of several addresses of a name only those are dialled that may be', async () => {
     await using site = await startSite((_, response) => response.end('mine'), ALLOWED);
     const found = ['127.0.0.1', '::1', '::ffff:127.0.0.1', ALLOWED, '0.0.0.0', '10.0.0.1'];
@@ -295,6 +367,18 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     for (const { error } of errors) expect(error.code).toMatch(/^CRAWL_(?:PORT_REFUSED|REDIRECT_\w+|SCHEME_REFUSED)$/);
     expect(pages.map(({ url }) => url)).toEqual([site.url('/')]);
   });
+});
+
+test('what a transport of the user’s brings from an address that is refused is not taken', async () => {
+  const body = Readable.from(['secret']);
+  const transport: Transport = {
+    request: async () => ({ status: 200, headers: {}, body, timings: {}, remoteAddress: '::ffff:169.254.169.254' }),
+    close: async () => {},
+  };
+  await using fetcher = newFetcher({ transport, network: 'public' });
+  const error = await rejection(fetcher.fetch({ url: 'http://a.example.test/' }));
+  expect(error).toMatchObject({ code: 'CRAWL_ADDRESS_REFUSED', url: 'http://a.example.test/' });
+  expect(body.destroyed).toBe(true);
 });
 
 function sitemap(urls: readonly string[]): string {

@@ -40,6 +40,8 @@ export interface ChainContext {
   readonly settings: FetcherSettings;
   readonly transport: HopTransport;
   readonly deadline: Deadline;
+  /** What the caller has named himself, by which it is judged what may be connected to and who may learn who asks. */
+  readonly named: URL;
 }
 
 /** One fetch: the request, those it was redirected to, and the body of the last answer. */
@@ -61,7 +63,7 @@ export class Chain {
     this.#start = start;
     this.#fragment = fragment;
     this.#url = start;
-    this.#guard = guardFor(context.settings.network, start.hostname);
+    this.#guard = guardFor(context.settings.network, context.named.hostname);
   }
 
   /** Ends the deadline when all is read; where the body is a stream, when that is closed. */
@@ -143,7 +145,8 @@ export class Chain {
 
   /** Whether the user named this host, and the chain is still at the origin it began with. */
   #isTrusted(url: URL): boolean {
-    if (!this.#isSameOrigin(url)) return false;
+    const { named } = this.#context;
+    if (!this.#isSameOrigin(url) || (named !== this.#start && named.origin !== url.origin)) return false;
     return this.#guard !== this.#context.settings.network || this.#guard.isNamed(url.hostname);
   }
 

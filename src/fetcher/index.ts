@@ -80,6 +80,11 @@ export class Fetcher implements RobotsSource {
    *   `headers`, `proxy` or the cookie store threw)
    */
   async fetch(request: FetchRequest, signal?: AbortSignal): Promise<FetchResult> {
+    return this.#fetch(request, signal);
+  }
+
+  /** @param origin - That of the URL which the caller named himself, where it is another. */
+  async #fetch(request: FetchRequest, signal?: AbortSignal, origin?: string): Promise<FetchResult> {
     if (this.#closed) throw closedError(request?.url);
     checkRequest(request);
     const { fragment, url } = startOf(request.url);
@@ -90,7 +95,9 @@ export class Fetcher implements RobotsSource {
     }
     const { connect, page } = this.#settings.timeouts;
     const deadline = this.#deadlines.start(url.href, { pageMs: page, firstPhaseMs: connect }, signal);
-    return new Chain({ settings: this.#settings, transport: this.#transport, deadline }, request, url, fragment).run();
+    const named = origin === undefined ? url : startOf(origin).url;
+    const context = { settings: this.#settings, transport: this.#transport, deadline, named };
+    return new Chain(context, request, url, fragment).run();
   }
 
   /**
@@ -113,9 +120,10 @@ export class Fetcher implements RobotsSource {
       readonly userAgent: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly signal?: AbortSignal;
+      readonly origin?: string;
     },
   ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Uint8Array; readonly url: string }> {
-    const { status, headers, body, finalUrl } = await this.fetch(
+    const { status, headers, body, finalUrl } = await this.#fetch(
       {
         url,
         redirect: 'manual',
@@ -123,6 +131,7 @@ export class Fetcher implements RobotsSource {
         headers: { ...options.headers, 'user-agent': options.userAgent },
       },
       options.signal,
+      options.origin,
     );
     return { status, headers, body, url: finalUrl };
   }
@@ -154,6 +163,12 @@ async function askTransport(transport: Transport, hop: Hop): Promise<TransportRe
     () => {},
   );
   const response = await deadline.race(answering);
+  try {
+    if (response.remoteAddress !== undefined) hop.checkAddress(response.remoteAddress);
+  } catch (error) {
+    response.body.destroy();
+    throw error;
+  }
   deadline.watch((reason) => response.body.destroy(reason));
   return response;
 }

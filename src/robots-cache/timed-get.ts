@@ -15,7 +15,7 @@ export interface RobotsFetch {
 export async function timedGet(
   source: RobotsSource,
   { url, headers, maxBytes }: RobotsFetch,
-  { userAgent, timeoutMs }: { readonly userAgent: string; readonly timeoutMs: number },
+  { origin, userAgent, timeoutMs }: { readonly origin: string; readonly userAgent: string; readonly timeoutMs: number },
 ): Promise<RobotsAnswer> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -28,7 +28,7 @@ export async function timedGet(
     }, timeoutMs);
   });
   try {
-    const request = source.getOnce(url, { maxBytes, userAgent, headers, signal: controller.signal });
+    const request = source.getOnce(url, { maxBytes, userAgent, headers, signal: controller.signal, origin });
     return { ...(await Promise.race([request, late])), url };
   } catch (error) {
     return { error };

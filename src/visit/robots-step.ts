@@ -127,6 +127,7 @@ async function requestRules(
       maxBytes: ROBOTS_MAX_BYTES,
       userAgent,
       headers,
+      origin,
       signal: context.signal,
     });
     const endedAt = clock.now();
