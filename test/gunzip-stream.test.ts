@@ -78,9 +78,17 @@ test.each([
   ['a wrong checksum', spoiled(8)],
   ['a wrong length', spoiled(4)],
   ['a name without end', Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 0]), Buffer.alloc(70_000, 'n')])],
-  ['20,000 members', Buffer.concat(Array.from({ length: 20_000 }, () => gzipSync('')))],
+  ['1,001 empty members', Buffer.concat(Array.from({ length: 1001 }, () => gzipSync('')))],
 ])('%s fails', async (_, bytes) => {
   await expect(unzip(bytes, [5, 2000])).rejects.toMatchObject({ code: 'Z_DATA_ERROR' });
+});
+
+test.each([
+  ['1,000 empty members', 1000, ''],
+  ['3,000 members that hold something', 3000, 'x'.repeat(256)],
+])('%s are read', async (_, count, text) => {
+  const bytes = Buffer.concat(Array.from({ length: count }, () => gzipSync(text)));
+  expect((await unzip(bytes, [50, 10_000])).length).toBe(count * text.length);
 });
 
 test('it holds back what sends while nobody reads', async () => {

@@ -5,8 +5,9 @@ import { endOfHeader, isMember, TRAILER_BYTES } from './gzip.ts';
 /** Name and comment of a file have no limit of their own. */
 const MAX_HEADER_BYTES = 65_536;
 
-/** Beginning one costs more than a short one holds; files that are made of members have longer ones. */
-const MAX_MEMBERS = 10_000;
+/** To begin a member costs more than to undo a short one: of more than a few they must hold as much as this on average. */
+const FEW_MEMBERS = 1000;
+const MEMBER_BYTES = 256;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
@@ -20,6 +21,7 @@ export class GunzipStream extends Transform {
   #state: 'header' | 'data' | 'trailer' | 'junk' = 'header';
   #held: Buffer = NOTHING;
   #members = 0;
+  #total = 0;
   #inflater: zlib.InflateRaw | undefined;
   #given = 0;
   #checksum = 0;
@@ -90,7 +92,10 @@ export class GunzipStream extends Transform {
     if (held.readUInt32LE(0) !== this.#checksum) throw zlibError('Z_DATA_ERROR', 'incorrect data check');
     if (held.readUInt32LE(4) !== this.#bytes % 2 ** 32) throw zlibError('Z_DATA_ERROR', 'incorrect length check');
     this.#members++;
-    if (this.#members > MAX_MEMBERS) throw zlibError('Z_DATA_ERROR', `more than ${MAX_MEMBERS} members of gzip`);
+    this.#total += this.#bytes;
+    if (this.#members > FEW_MEMBERS && this.#total < this.#members * MEMBER_BYTES) {
+      throw zlibError('Z_DATA_ERROR', `more than ${FEW_MEMBERS} members of gzip that hold next to nothing`);
+    }
     this.#held = NOTHING;
     this.#state = 'header';
     return held.subarray(TRAILER_BYTES);
