@@ -61,6 +61,8 @@ export interface Outcome {
   readonly request?: CrawlRequest | undefined;
   /** For `deferred` and `retry`: when the URL itself is due; the host's clock counts as well. @defaultValue at once */
   readonly dueAt?: number | undefined;
+  /** Before this moment the host is not asked, though nothing was asked of it now; its clock never goes back by it. */
+  readonly hostNextAt?: number | undefined;
   /** Whether a page was delivered. */
   readonly delivered?: boolean | undefined;
   readonly record?: RecordPatch | undefined;
@@ -288,12 +290,12 @@ export class Frontier {
     host: HostPatch,
     now: number,
   ): Settlement {
-    const { observation } = outcome;
+    const { hostNextAt, observation } = outcome;
     const again = outcome.outcome === 'deferred' || outcome.outcome === 'retry';
     return {
       outcome: outcome.outcome,
       outlinks,
-      host,
+      host: hostNextAt === undefined ? host : { ...host, nextAt: Math.max(host.nextAt ?? 0, Math.ceil(hostNextAt)) },
       requeue: again
         ? { request: outcome.request ?? lease.request, dueAt: Math.ceil(outcome.dueAt ?? now) }
         : undefined,

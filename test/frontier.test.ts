@@ -171,6 +171,25 @@ describe('Frontier.settle()', () => {
     expect((await one(frontier)).request.attempts).toBe(1);
   });
 
+  test('puts off the host of a lease that asked nothing, and never moves its clock back by that', async () => {
+    const { frontier, time } = await setUp({
+      politeness: { connectionsPerHost: 2, minDelayMs: 0, maxDelayMs: 60_000 },
+    });
+    await frontier.offer(['https://host.test/1', 'https://host.test/2', 'https://host.test/3']);
+    const [first, second] = await frontier.lease(2);
+    await frontier.settle(first!, { outcome: 'deferred', hostNextAt: T + 500.5 });
+    expect(await frontier.nextDueAt()).toBe(T + 501);
+    // The answer took 4 s: the host is to be left alone for five times as long.
+    await frontier.settle(second!, { outcome: 'done', observation: { endedAt: T, durationMs: 4_000, status: 200 } });
+    expect(await frontier.nextDueAt()).toBe(T + 20_000);
+    time.now = T + 20_000;
+    const [again] = await frontier.lease(1);
+    expect(again?.url).toBe(first?.url);
+    await frontier.settle(again!, { outcome: 'deferred', hostNextAt: T + 5_000 });
+    // With several connections to a host, the lease itself puts the gap on its clock.
+    expect((await frontier.getHost('host.test'))?.nextAt).toBe(T + 40_000);
+  });
+
   test('counts a Crawl-delay that was set between lease and settlement', async () => {
     const { frontier, time } = await setUp();
     await frontier.offer(['https://host.test/1', 'https://host.test/2']);

@@ -26,7 +26,7 @@ export async function addressGate(context: VisitContext, lease: Lease): Promise<
       try {
         // What failed before is asked anew: a retry that got the same remembered failure would be none.
         found = await finder.find(host, attempts > 0);
-        if (found === undefined) return putOff(context, lease, PENDING_POLL_MS);
+        if (found === undefined) return putOff(context, PENDING_POLL_MS);
       } catch (thrown) {
         // The proxy may know the name; if it is none of its concern, the request will say so.
         if (who === 'unsure') return undefined;

@@ -61,7 +61,7 @@ export async function robotsHop(context: VisitContext, lease: Lease): Promise<En
 
 async function fetchRules(context: VisitContext, lease: Lease, origin: string): Promise<Ending> {
   const next = context.robots?.nextFetch(origin);
-  if (next === undefined) return putOff(context, lease, PENDING_POLL_MS);
+  if (next === undefined) return putOff(context, PENDING_POLL_MS);
   const busy = await addressGate(context, lease);
   if (busy !== undefined) {
     context.robots?.abandon(origin);
