@@ -141,6 +141,15 @@ export class FetchedPage implements Page {
     return this.#fingerprint;
   }
 
+  /**
+   * Takes the document out of `$`, which can't be used any more then. Cheerio makes a class for each document, which V8
+   * keeps with the code that used it, so that without this every document lives until the next collection of all memory.
+   */
+  release(): void {
+    const root = this.#document?.root()[0];
+    if (root !== undefined) root.children = [];
+  }
+
   #isBuiltIn(): boolean {
     return this.#extractor.extract === LinkExtractor.prototype.extract;
   }

@@ -74,12 +74,28 @@ describe('examples, compiled and run as programs', () => {
     expect(web.log[0]).toMatchObject({ path: '/robots.txt', userAgent: 'quickstart/1.0 (+mailto:owner@example.test)' });
   });
 
-  test.concurrent.each(['quickstart', 'psucker', 'wsdl-crawler', 'polite-crawler'])(
+  test.concurrent('headings prints the outlines that a worker made of the pages', async () => {
+    await using web = await startDemoWeb();
+    const { code, lines, errors } = await example('headings', [web.url, '4'], HASTE);
+    expect(errors).toBe('');
+    expect(code).toBe(0);
+    expect(lines).toContain('  h1 The library of the demo web');
+    const pages = lines.filter((line) => /^http:\S+ [1-9]\d* words$/.test(line));
+    expect(pages).toHaveLength(4);
+    expect(lines.filter((line) => line.startsWith('  h1 '))).toHaveLength(4);
+  });
+
+  test.concurrent.each(['quickstart', 'psucker', 'wsdl-crawler', 'polite-crawler', 'headings'])(
     '%s refuses to start without a contact, and asks nobody',
     async (name) => {
       await using web = await startDemoWeb();
       const host = name === 'polite-crawler';
-      const args = name === 'quickstart' ? [web.url] : host ? ['nowhere', '127.0.0.1'] : [web.url, 'nowhere/'];
+      const args =
+        name === 'quickstart' || name === 'headings'
+          ? [web.url]
+          : host
+            ? ['nowhere', '127.0.0.1']
+            : [web.url, 'nowhere/'];
       const { code, errors } = await example(name, args, { CONTACT: '', PORT: new URL(web.url).port });
       expect(code).toBe(1);
       expect(errors).toContain('CRAWL_CONTACT_MISSING');
@@ -91,6 +107,7 @@ describe('examples, compiled and run as programs', () => {
     ['psucker', ['http://127.0.0.1/']],
     ['wsdl-crawler', []],
     ['polite-crawler', ['directory']],
+    ['headings', []],
   ])('%s says how it is used', async (name, args) => {
     const { code, errors } = await example(name, args);
     expect(code).toBe(2);

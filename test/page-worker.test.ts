@@ -165,6 +165,13 @@ describe('A page worker', () => {
     expect(pages.map((page) => pathOf(page.url))).toEqual(['/?do=scribble', '/next']);
   });
 
+  test('has the document of a page until it has answered', async () => {
+    await using site = await serve({ '/?do=keep': linkPage(['/?do=keep&n=2']), '/?do=keep&n=2': linkPage([]) });
+    const { data } = await crawl(site.url('/?do=keep'));
+    expect(data('/?do=keep')).toEqual({ own: 5, left: undefined });
+    expect(data('/?do=keep&n=2')).toEqual({ own: 4, left: 0 });
+  });
+
   test('is not given streams', async () => {
     await using site = await serve({ '/': linkPage(['/file']), '/file': (response) => void response.end('contents') });
     const { data, pages, errors } = await crawl(site.url('/'), {

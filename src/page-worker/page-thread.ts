@@ -37,9 +37,10 @@ export default async function work(task: ThreadTask): Promise<ThreadAnswer> {
 }
 
 async function handle(handler: PageHandler, task: PageTask): Promise<ThreadAnswer> {
+  const page = pageOf(task);
   let data: unknown;
   try {
-    data = await handler(pageOf(task));
+    data = await handler(page);
   } catch (thrown) {
     return { failed: 'handler', fault: faultOf(thrown) };
   }
@@ -47,6 +48,8 @@ async function handle(handler: PageHandler, task: PageTask): Promise<ThreadAnswe
     return pack(data);
   } catch (thrown) {
     return { failed: 'result', fault: faultOf(thrown) };
+  } finally {
+    page.release();
   }
 }
 

@@ -3,7 +3,15 @@ import { threadId } from 'node:worker_threads';
 
 const forever = new Promise(() => {});
 
+let earlier;
+
 const DEEDS = {
+  // How much is left of the document of the page before.
+  keep: (page) => {
+    const left = earlier?.$('*').length;
+    earlier = page;
+    return { own: page.$('*').length, left };
+  },
   throw: () => {
     throw Object.assign(new RangeError('too wide'), { code: 'E_WIDE' });
   },
