@@ -162,8 +162,11 @@ export class DnsCache {
   known(host: string): readonly ResolvedAddress[] | undefined {
     const entry = this.#entries.get(host);
     if (entry?.addresses === undefined || !(entry.expiresAt > this.#clock.now())) return undefined;
-    this.#entries.delete(host);
-    this.#entries.set(host, entry);
+    // Each page asks; while there is room for as many again, the order of use is no matter.
+    if (this.#entries.size * 2 > this.#maxHosts) {
+      this.#entries.delete(host);
+      this.#entries.set(host, entry);
+    }
     return entry.addresses;
   }
 
