@@ -1,4 +1,5 @@
 import { CrawlError, toCrawlError } from './errors.ts';
+import { MOST_AT_ONCE, offerInParts } from './frontier/in-parts.ts';
 import { type Complete, integer, onlyKnown, show } from './options.ts';
 import { type Observation, Politeness, type PolitenessOptions } from './politeness.ts';
 import type {
@@ -136,7 +137,13 @@ export class Frontier {
   async offer(requests: Iterable<Offer> | string | URL, onKnown?: OnKnown): Promise<number> {
     this.#mustBeOpen();
     const offers = typeof requests === 'string' || requests instanceof URL ? [requests] : requests;
-    return this.#store.offer(this.#requests(offers), this.#clock.now(), onKnown);
+    const batch = this.#requests(offers);
+    if (batch.length <= MOST_AT_ONCE) return this.#store.offer(batch, this.#clock.now(), onKnown);
+    const known: number[] = [];
+    const fresh = await offerInParts(this.#store, this.#clock, batch, known);
+    // Last, since it is foreign code: what it throws finds the batch queued.
+    for (const index of known) onKnown?.(index);
+    return fresh;
   }
 
   /**
@@ -152,16 +159,43 @@ export class Frontier {
   }
 
   /**
-   * Ends a lease: result, out-links, the host's clock and state in one commit.
+   * Ends a lease: result, out-links, the host's clock and state in one commit. Of more than 1000 out-links those in front
+   * are offered before that, so that no one commit is long; where the process dies in between, the lease is taken back
+   * and nothing is lost.
    *
    * @param onKnown - Called for each out-link that was seen before, with its index.
-   * @returns `accepted: false`, and nothing has changed, where the lease had run out and was taken back or was settled
-   * before. Rejects like {@link Frontier.offer}; the lease is then still held.
+   * @returns `accepted: false`, and nothing has changed (but for out-links offered before), where the lease had run out and
+   * was taken back or was settled before. Rejects like {@link Frontier.offer}; the lease is then still held.
    */
   async settle(lease: Lease, outcome: Outcome, onKnown?: OnKnown): Promise<FrontierSettleResult> {
     this.#mustBeOpen();
-    const now = this.#clock.now();
     const outlinks = this.#requests(outcome.outlinks ?? []);
+    if (outlinks.length > MOST_AT_ONCE) return this.#settleInParts(lease, outcome, outlinks, onKnown);
+    return this.#settle(lease, outcome, outlinks, onKnown);
+  }
+
+  async #settleInParts(
+    lease: Lease,
+    outcome: Outcome,
+    outlinks: readonly CrawlRequest[],
+    onKnown: OnKnown | undefined,
+  ): Promise<FrontierSettleResult> {
+    const inFront = outlinks.length - MOST_AT_ONCE;
+    const known: number[] = [];
+    const fresh = await offerInParts(this.#store, this.#clock, outlinks.slice(0, inFront), known);
+    this.#mustBeOpen();
+    const settled = await this.#settle(lease, outcome, outlinks.slice(inFront), (index) => known.push(inFront + index));
+    for (const index of known) onKnown?.(index);
+    return { ...settled, offered: settled.offered + fresh };
+  }
+
+  async #settle(
+    lease: Lease,
+    outcome: Outcome,
+    outlinks: readonly CrawlRequest[],
+    onKnown: OnKnown | undefined,
+  ): Promise<FrontierSettleResult> {
+    const now = this.#clock.now();
     const { observation } = outcome;
     const verdict =
       observation === undefined ? undefined : this.#politeness.after(this.#stateOf(lease), observation, now);

@@ -3,8 +3,8 @@ import type { CheerioAPI } from 'cheerio';
 import { applyDirectives } from './directives.ts';
 import { toCrawlError } from './errors.ts';
 import { fingerprint } from './fingerprint.ts';
-import { LinkExtractor, type ScanResult } from './link-extractor/index.ts';
-import { type DecodedText, decodeText } from './text.ts';
+import { LinkExtractor, type ScanResult, scanInSteps } from './link-extractor/index.ts';
+import { type DecodedText, decodeInSteps, decodeText } from './text.ts';
 import type { Headers, Link, Page, RedirectHop, RobotsDirectives, Timings } from './types.ts';
 
 /** What a page is made from: the answer to a request, and how the URL was come by. */
@@ -24,6 +24,9 @@ export interface PageParts {
   /** Of a stream: what has come so far, and whether it was cut. */
   readonly size: { readonly bytes: number; readonly truncated: boolean };
 }
+
+/** Bodies longer than this are long; shorter ones take a few milliseconds whatever they hold. */
+const LONG_BYTES = 131_072;
 
 const MARKUP = new Set(['text/html', 'application/xhtml+xml', '']);
 
@@ -107,6 +110,19 @@ export class FetchedPage implements Page {
   get $(): CheerioAPI {
     this.#document ??= this.#build();
     return this.#document;
+  }
+
+  /** Whether its text and links are worth being made in steps. */
+  get isLong(): boolean {
+    return this.body.length > LONG_BYTES && isMarkup(this.contentType);
+  }
+
+  /** Makes text and links beforehand, in steps of some milliseconds. Throws nothing. */
+  *prepare(): Generator<void, void, undefined> {
+    this.#decoded ??= yield* decodeInSteps(this.body, firstLine(this.headers['content-type']));
+    // An extractor of the user's own is asked when its results are.
+    if (this.#extractor.scan === LinkExtractor.prototype.scan)
+      this.#scanned ??= yield* scanInSteps(this.#extractor, this.#input());
   }
 
   get title(): string | undefined {

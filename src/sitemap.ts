@@ -1,13 +1,13 @@
-import { toCrawlError } from './errors.ts';
-import { MAX_SITEMAP_BYTES, type SitemapContext, toText } from './sitemap/bytes.ts';
+import { type CrawlError, toCrawlError } from './errors.ts';
+import { MAX_SITEMAP_BYTES, type SitemapContext, textInParts, toText, unpackSitemap } from './sitemap/bytes.ts';
 import type { ChangeFrequency, SitemapAlternate, SitemapEntry, SitemapNews, SitemapVideo } from './sitemap/entry.ts';
 import { AtomVisitor, RssVisitor } from './sitemap/feed.ts';
-import { readTextList } from './sitemap/text-list.ts';
+import { TextListReader } from './sitemap/text-list.ts';
 import { MAX_ENTRIES, UrlsetVisitor } from './sitemap/urlset.ts';
-import { invalid, walkXml, type XmlVisitor } from './sitemap/xml.ts';
+import { invalid, XmlReader, type XmlVisitor } from './sitemap/xml.ts';
 
 export type { ChangeFrequency, SitemapAlternate, SitemapContext, SitemapEntry, SitemapNews, SitemapVideo };
-export { MAX_ENTRIES as MAX_SITEMAP_ENTRIES, MAX_SITEMAP_BYTES };
+export { MAX_ENTRIES as MAX_SITEMAP_ENTRIES, MAX_SITEMAP_BYTES, unpackSitemap };
 
 /** What a sitemap is written in: `index` lists sitemaps, the others pages. */
 export type SitemapType = 'urlset' | 'index' | 'text' | 'rss' | 'atom';
@@ -41,34 +41,88 @@ interface Collector extends XmlVisitor {
  */
 export function parseSitemap(body: Uint8Array | string, context: SitemapContext): Sitemap {
   try {
-    const text = toText(body, context);
-    return text.trimStart().startsWith('<') ? readXml(text, context.url) : readText(text, context.url);
+    const reader = new SitemapReader(context.url);
+    reader.write(toText(body, context));
+    return reader.end();
   } catch (thrown) {
-    throw toCrawlError(thrown, 'CRAWL_SITEMAP_INVALID', `The sitemap ${context.url} cannot be read`, {
-      url: context.url,
+    throw unreadable(thrown, context);
+  }
+}
+
+/**
+ * {@link parseSitemap} for what {@link unpackSitemap} gave, in steps of some milliseconds. A step throws
+ * {@link CrawlError} `CRAWL_SITEMAP_INVALID` as {@link parseSitemap} does.
+ */
+export function* sitemapInSteps(bytes: Uint8Array, context: SitemapContext): Generator<void, Sitemap, undefined> {
+  try {
+    const reader = new SitemapReader(context.url);
+    for (const part of textInParts(bytes, context)) {
+      reader.write(part);
+      if (reader.done) break;
+      yield;
+    }
+    return reader.end();
+  } catch (thrown) {
+    throw unreadable(thrown, context);
+  }
+}
+
+function unreadable(thrown: unknown, { url }: SitemapContext): CrawlError {
+  return toCrawlError(thrown, 'CRAWL_SITEMAP_INVALID', `The sitemap ${url} cannot be read`, { url });
+}
+
+interface Found {
+  readonly type: SitemapType;
+  readonly collector: Collector;
+}
+
+/** Reads a sitemap part by part: what it is written in its first character tells. */
+class SitemapReader {
+  readonly #url: string;
+  #found: Found | undefined;
+  #reader: XmlReader | TextListReader | undefined;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Whether no more is wanted. */
+  get done(): boolean {
+    return this.#reader?.done === true;
+  }
+
+  write(part: string): void {
+    this.#reader ??= this.#readerFor(part);
+    this.#reader?.write(part);
+  }
+
+  end(): Sitemap {
+    const reader = this.#reader ?? new TextListReader(this.#url);
+    const whole = reader.end();
+    if (reader instanceof TextListReader) return sitemap('text', reader.entries, whole);
+    const { type, collector } = this.#found as Found;
+    const isWhole = whole && !collector.full;
+    if (!isWhole && collector.entries.length === 0) throw invalid(this.#url, 'is cut off before its first entry');
+    return sitemap(type, collector.entries, isWhole);
+  }
+
+  /** None where there is nothing but white space. */
+  #readerFor(part: string): XmlReader | TextListReader | undefined {
+    const first = /\S/.exec(part)?.[0];
+    if (first === undefined) return undefined;
+    if (first !== '<') return new TextListReader(this.#url);
+    return new XmlReader(this.#url, (root) => {
+      this.#found = collectorFor(root, this.#url);
+      return this.#found.collector;
     });
   }
 }
 
-function readText(text: string, url: string): Sitemap {
-  const { entries, whole } = readTextList(text, url);
-  return whole ? { type: 'text', entries } : { type: 'text', entries, partial: true };
+function sitemap(type: SitemapType, entries: SitemapEntry[], whole: boolean): Sitemap {
+  return whole ? { type, entries } : { type, entries, partial: true };
 }
 
-function readXml(text: string, url: string): Sitemap {
-  let found: { readonly type: SitemapType; readonly collector: Collector } | undefined;
-  const whole = walkXml(text, url, (root) => {
-    found = collectorFor(root, url);
-    return found.collector;
-  });
-  const { type, collector } = found as NonNullable<typeof found>;
-  const { entries } = collector;
-  if (whole && !collector.full) return { type, entries };
-  if (entries.length === 0) throw invalid(url, 'is cut off before its first entry');
-  return { type, entries, partial: true };
-}
-
-function collectorFor(root: string, url: string): { readonly type: SitemapType; readonly collector: Collector } {
+function collectorFor(root: string, url: string): Found {
   const now = Date.now();
   switch (root) {
     case 'urlset':

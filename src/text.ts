@@ -47,14 +47,45 @@ let loaded: Encodings | undefined;
  * @see https://encoding.spec.whatwg.org/ and https://html.spec.whatwg.org/#determining-the-character-encoding
  */
 export function decodeText(body: Uint8Array, contentType: string | readonly string[] | undefined): DecodedText {
+  const { bytes, ...about } = recognized(body, contentType);
+  return { text: decodeAs(bytes, about.encoding), ...about };
+}
+
+/** {@link decodeText} in steps of some milliseconds, for long bodies. */
+export function* decodeInSteps(
+  body: Uint8Array,
+  contentType: string | readonly string[] | undefined,
+): Generator<void, DecodedText, undefined> {
+  const { bytes, ...about } = recognized(body, contentType);
+  const { encoding } = about;
+  if (encoding === 'replacement' || (isAscii(bytes) && !OTHER_THAN_ASCII.has(encoding))) {
+    return { text: decodeAs(bytes, encoding), ...about };
+  }
+  // The engine's own decoder of UTF-8 is right.
+  const Decoder = encoding === 'utf-8' ? TextDecoder : encodings().TextDecoder;
+  const decoder = new Decoder(encoding, KEEP_MARK);
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += STEP_BYTES) {
+    parts.push(decoder.decode(bytes.subarray(at, at + STEP_BYTES), { stream: true }));
+    yield;
+  }
+  parts.push(decoder.decode());
+  return { text: parts.join(''), ...about };
+}
+
+/** How many bytes {@link decodeInSteps} decodes in one step. */
+const STEP_BYTES = 262_144;
+
+/** A body without its byte order mark, and what it is encoded in. */
+function recognized(
+  body: Uint8Array,
+  contentType: string | readonly string[] | undefined,
+): { readonly bytes: Buffer; readonly encoding: string; readonly unknownLabel?: string } {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const mark = byteOrderMark(bytes);
-  if (mark !== undefined)
-    return { text: decodeAs(bytes.subarray(mark.length), mark.encoding), encoding: mark.encoding };
-  const { encoding, unknownLabel } = declared(bytes, contentType);
-  const name = encoding ?? guess(bytes);
-  const text = decodeAs(bytes, name);
-  return unknownLabel === undefined ? { text, encoding: name } : { text, encoding: name, unknownLabel };
+  if (mark !== undefined) return { bytes: bytes.subarray(mark.length), encoding: mark.encoding };
+  const { encoding = guess(bytes), unknownLabel } = declared(bytes, contentType);
+  return unknownLabel === undefined ? { bytes, encoding } : { bytes, encoding, unknownLabel };
 }
 
 /**

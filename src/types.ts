@@ -88,6 +88,8 @@ export type SkipReason =
   | 'url-invalid'
   | 'url-too-long'
   | 'links-per-page'
+  | 'sitemap-location'
+  | 'sitemaps-per-host'
   | 'scheme'
   | 'port'
   | 'extension'

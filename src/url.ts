@@ -28,6 +28,7 @@ const SESSION_PARAMETER = ';jsessionid=';
 /** How many URLs are still asked beforehand whether they can be parsed, and how many after one that could not. */
 let doubts = 0;
 const DOUBTS = 8;
+const ASCII = /^[\x00-\x7f]*$/;
 
 const PERCENT = 0x25;
 const DOT = 0x2e;
@@ -69,7 +70,8 @@ export function resolveUrl(input: string, base?: string | URL): string | null {
   let href: string;
   try {
     // To throw costs ten times what it costs to ask before, and those that can't be parsed come in rows.
-    if (doubts > 0) {
+    // Node 20's `canParse` is wrong about hosts beyond ASCII.
+    if (doubts > 0 && ASCII.test(input) && (typeof base !== 'string' || ASCII.test(base))) {
       if (!URL.canParse(input, base as string | undefined)) return null;
       doubts--;
     }

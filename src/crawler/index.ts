@@ -1,7 +1,7 @@
 import { CrawlError, describeThrown, isCrawlError } from '../errors.ts';
 import { boolean, onlyKnown, show } from '../options.ts';
 import type { CrawlStore } from '../ports.ts';
-import { readSeeds, type SeedBatch, type SeedInput } from '../seeding.ts';
+import { type GivenSeeds, readSeeds, type SeedInput } from '../seeding.ts';
 import { MemoryStore } from '../store/memory/index.ts';
 import type { CrawlRequest, CrawlStats, Explanation, Link, Page } from '../types.ts';
 import { SafeEmitter } from './emitter.ts';
@@ -43,7 +43,7 @@ export type AddOptions = Pick<RunOptions, 'revisit'>;
 export class Crawler extends SafeEmitter {
   readonly #settings: Settings;
   #memory: CrawlStore | undefined;
-  #addedEarly: SeedBatch[] = [];
+  #addedEarly: GivenSeeds[] = [];
   #run: Run | undefined;
   #last: CrawlStats | undefined;
 
@@ -107,6 +107,12 @@ export class Crawler extends SafeEmitter {
     const batch = readBatch(urls, options);
     if (this.#run !== undefined) return this.#run.add(batch);
     this.#addedEarly.push(batch);
+    try {
+      await batch.urls();
+    } catch (thrown) {
+      this.#addedEarly = this.#addedEarly.filter((added) => added !== batch);
+      throw thrown;
+    }
     return 0;
   }
 
@@ -175,7 +181,7 @@ export class Crawler extends SafeEmitter {
   }
 
   async #crawl(
-    seeds: SeedBatch,
+    seeds: GivenSeeds,
     channel: PageChannel | undefined,
     signal: AbortSignal | undefined,
   ): Promise<CrawlStats> {
@@ -216,7 +222,7 @@ export class Crawler extends SafeEmitter {
 }
 
 /** @throws {@link CrawlError} `CRAWL_URL_INVALID` or `CRAWL_OPTION_INVALID`. */
-function readBatch(seeds: Iterable<SeedInput> | SeedInput | undefined, { revisit }: AddOptions): SeedBatch {
+function readBatch(seeds: Iterable<SeedInput> | SeedInput | undefined, { revisit }: AddOptions): GivenSeeds {
   return { urls: readSeeds(seeds), revisit: boolean('revisit', revisit, false) };
 }
 

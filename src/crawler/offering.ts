@@ -1,7 +1,8 @@
 import { type AdmittedSeeds, admitSeeds, admitSitemaps, type SeedBatch, usualSitemap } from '../seeding.ts';
+import { nextTurn, turnIsOver } from '../turns.ts';
 import type { CrawlRequest } from '../types.ts';
 import type { VisitHooks } from '../visit/context.ts';
-import { prioritized } from '../visit/links-step.ts';
+import { LINKS_AT_ONCE, prioritized } from '../visit/links-step.ts';
 import { refuse } from '../visit/refusal.ts';
 import type { UserHooks } from './hooks.ts';
 import type { SitemapMode } from './options.ts';
@@ -31,50 +32,65 @@ export class Offering {
     const { admission, frontier, robots, stats } = this.#session;
     const origins = new Set<string>();
     for (const batch of batches) {
-      const admitted = admitSeeds(batch, admission, 'seed');
+      const admitted = await admitSeeds(batch, admission, 'seed');
       await this.#offer(admitted);
-      for (const { url } of admitted.requests) origins.add(new URL(url).origin);
+      // Nobody will read robots.txt and find sitemaps there, so the usual place is all there is to try.
+      if (robots === undefined) for (const { url } of admitted.requests) origins.add(originOf(url));
     }
-    if (robots !== undefined) return;
-    // Nobody will read robots.txt and find sitemaps there, so the usual place is all there is to try.
-    const sitemaps = [...origins].flatMap((origin) => this.sitemapsOf(origin, []));
+    const sitemaps: CrawlRequest[] = [];
+    for (const origin of origins) {
+      if (turnIsOver()) await nextTurn();
+      sitemaps.push(...(await this.sitemapsOf(origin, [])));
+    }
     stats.offered(await frontier.offer(sitemaps));
   }
 
   /** Queues what the user adds to a crawl; how many were new. Rejects with what the store throws. */
-  add(batch: SeedBatch): Promise<number> {
-    return this.#offer(admitSeeds(batch, this.#session.admission, 'added'));
+  async add(batch: SeedBatch): Promise<number> {
+    return this.#offer(await admitSeeds(batch, this.#session.admission, 'added'));
   }
 
   /** The sitemaps to read for an origin whose robots.txt names these. */
-  sitemapsOf(origin: string, named: readonly string[]): readonly CrawlRequest[] {
+  async sitemapsOf(origin: string, named: readonly string[]): Promise<readonly CrawlRequest[]> {
     if (this.#sitemaps === 'off') return [];
     const urls = named.length > 0 || this.#sitemaps === 'robots' ? named : [usualSitemap(origin)];
-    const admitted = admitSitemaps(urls, this.#session.admission, origin);
-    this.#tellRefused(admitted);
+    const { admission, sitemapFiles } = this.#session;
+    const admitted = await admitSitemaps(urls, admission, origin, sitemapFiles);
+    await this.#tellRefused(admitted);
     return admitted.requests;
   }
 
-  #tellRefused({ refused }: AdmittedSeeds): void {
+  async #tellRefused({ refused }: AdmittedSeeds): Promise<void> {
     const { stats } = this.#session;
-    for (const refusal of refused)
+    for (const [index, refusal] of refused.entries()) {
+      if ((index + 1) % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
       refuse({ events: this.#user, stats, note: undefined }, refusal.url, refusal, undefined);
+    }
   }
 
   async #offer(admitted: AdmittedSeeds): Promise<number> {
     const { frontier, stats } = this.#session;
-    this.#tellRefused(admitted);
+    await this.#tellRefused(admitted);
     const requests: CrawlRequest[] = [];
-    for (const request of admitted.requests) requests.push(await prioritized(this.#prioritize, request, admitted));
+    for (const request of admitted.requests) {
+      if (requests.length % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+      requests.push(await prioritized(this.#prioritize, request, admitted));
+    }
     const known = new Set<number>();
     const fresh = await frontier.offer(requests, (index) => known.add(index));
     stats.offered(fresh);
     if (known.size > 0) stats.skipped('seen', known.size);
     for (const [index, request] of requests.entries()) {
+      if ((index + 1) % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
       const link = { url: request.url, source: request.source ?? 'seed', rel: [], nofollow: false };
       if (known.has(index)) this.#user.emit('skip', request.url, 'seen', undefined);
       else this.#user.emit('offer', link);
     }
     return fresh;
   }
+}
+
+/** The origin of a URL as `resolveUrl` gives it. */
+function originOf(url: string): string {
+  return url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
 }

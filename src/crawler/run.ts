@@ -5,7 +5,7 @@ import type { FetchedPage } from '../page.ts';
 import { PageWorker } from '../page-worker/index.ts';
 import type { CrawlStore } from '../ports.ts';
 import { promised } from '../promises.ts';
-import type { SeedBatch } from '../seeding.ts';
+import type { GivenSeeds, SeedBatch } from '../seeding.ts';
 import type { CrawlStats } from '../types.ts';
 import { visit } from '../visit/visit.ts';
 import { Engine } from './engine.ts';
@@ -64,7 +64,7 @@ export class Run {
 
   /** The whole run. */
   async crawl(
-    seeds: readonly SeedBatch[],
+    seeds: readonly GivenSeeds[],
     memory: CrawlStore | undefined,
     signal: AbortSignal | undefined,
   ): Promise<CrawlStats> {
@@ -127,12 +127,15 @@ export class Run {
     }, LAST_WAIT_MS);
   }
 
-  async add(batch: SeedBatch): Promise<number> {
+  async add({ urls, revisit }: GivenSeeds): Promise<number> {
     const offering = await this.#opened.promise;
-    return this.#engine === undefined ? offering.add(batch) : this.#engine.adding(() => offering.add(batch));
+    const work = async (): Promise<number> => offering.add({ urls: await urls(), revisit });
+    return this.#engine === undefined ? work() : this.#engine.adding(work);
   }
 
-  async #openAndRun(settings: Settings, seeds: readonly SeedBatch[]): Promise<CrawlStats> {
+  async #openAndRun(settings: Settings, given: readonly GivenSeeds[]): Promise<CrawlStats> {
+    const seeds: SeedBatch[] = [];
+    for (const { urls, revisit } of given) seeds.push({ urls: await urls(), revisit });
     this.#pageWorker = await this.#openPageWorker();
     this.#session = await Session.open(settings);
     return this.#run(this.#session, seeds);

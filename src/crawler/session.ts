@@ -6,8 +6,10 @@ import { takesNames } from '../fetcher/proxy.ts';
 import { Frontier } from '../frontier.ts';
 import type { CrawlStore } from '../ports.ts';
 import { RobotsCache } from '../robots-cache.ts';
+import { SitemapFiles } from '../sitemap/file-count.ts';
 import { StatsCollector } from '../stats.ts';
 import { openStore } from '../store/open.ts';
+import { nextTurn, turnIsOver } from '../turns.ts';
 import { ContentSeen } from '../visit/content-seen.ts';
 import { HostFinder, type WhoFinds } from '../visit/host-finder.ts';
 import { UnreachableHosts } from '../visit/unreachable-hosts.ts';
@@ -18,6 +20,8 @@ const MOVED = 'crawl:moved-seeds';
 const STATS = 'crawl:stats';
 /** Moved seeds that are written with each new one, not only at checkpoints. */
 const FEW_MOVED = 100;
+/** Seeds taken in between two looks at the clock. */
+const SEEDS_AT_ONCE = 500;
 const SMALL_STATS_BYTES = 4096;
 const LARGE_STATS_EVERY_MS = 250;
 
@@ -33,6 +37,7 @@ export class Session {
   readonly stats: StatsCollector;
   readonly contentSeen: ContentSeen;
   readonly unreachable: UnreachableHosts = new UnreachableHosts();
+  readonly sitemapFiles: SitemapFiles = new SitemapFiles();
   readonly #ownsStore: boolean;
   readonly #named = new Set<string>();
   readonly #moved = new Set<string>();
@@ -80,7 +85,7 @@ export class Session {
   /** Lets the crawl go where a seed is: its host joins the scope and may be connected to wherever it resolves to. */
   async addSeeds(urls: readonly URL[]): Promise<void> {
     const before = this.#named.size;
-    this.#takeSeeds(urls);
+    await this.#takeSeeds(urls);
     if (this.#named.size > before) await this.store.setMeta(SEEDS, encode([...this.#named]));
   }
 
@@ -127,16 +132,20 @@ export class Session {
     await this.store.setMeta(MOVED, encode([...this.#moved]));
   }
 
-  #takeSeeds(urls: readonly URL[]): void {
-    for (const url of urls) {
-      this.guard.allowHost(url.hostname);
-      this.#named.add(url.origin);
+  async #takeSeeds(urls: readonly URL[]): Promise<void> {
+    for (let from = 0; from < urls.length; from += SEEDS_AT_ONCE) {
+      if (turnIsOver()) await nextTurn();
+      const some = urls.slice(from, from + SEEDS_AT_ONCE);
+      for (const url of some) {
+        this.guard.allowHost(url.hostname);
+        this.#named.add(url.origin);
+      }
+      this.admission.addSeeds(some);
     }
-    this.admission.addSeeds(urls);
   }
 
   async #restore(): Promise<void> {
-    this.#takeSeeds(await readOrigins(this.store, SEEDS));
+    await this.#takeSeeds(await readOrigins(this.store, SEEDS));
     const moved = await readOrigins(this.store, MOVED);
     for (const url of moved) this.#moved.add(url.origin);
     this.admission.addSeeds(moved);
@@ -160,7 +169,12 @@ export async function readSeedOrigins(store: CrawlStore): Promise<URL[]> {
 
 async function readOrigins(store: CrawlStore, name: string): Promise<URL[]> {
   const seeds = decode(await store.getMeta(name));
-  return Array.isArray(seeds) ? seeds.map((origin) => new URL(String(origin))) : [];
+  const urls: URL[] = [];
+  for (const origin of Array.isArray(seeds) ? seeds : []) {
+    urls.push(new URL(String(origin)));
+    if (urls.length % SEEDS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+  }
+  return urls;
 }
 
 function encode(value: unknown): Uint8Array {

@@ -22,7 +22,8 @@ export interface VisitParts {
 
 /** What all visits of a run share. */
 export function visitContext(session: Session, settings: Settings, parts: VisitParts): VisitContext {
-  const { frontier, fetcher, robots, finder, admission, stats, contentSeen, unreachable, store } = session;
+  const { frontier, fetcher, robots, finder, admission, stats, contentSeen, unreachable, sitemapFiles, store } =
+    session;
   const { clock, extractor, politeness, retries, maxRedirects, maxPagesPerHost, maxCrawlDelayMs } = settings;
   const { user, lost } = parts;
   const sharesAddresses = Math.min(politeness.ipDelayMs ?? 0, politeness.minDelayMs ?? 0) > 0;
@@ -40,6 +41,7 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
     clock,
     contentSeen,
     unreachable,
+    sitemapFiles,
     events: user,
     hooks: {
       ...parts.hooks,

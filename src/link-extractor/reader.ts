@@ -9,11 +9,14 @@ import {
   EQUALS,
   GT,
   isSpace,
+  LT,
   QUOTE,
   SLASH,
   SPACE,
   startsWithName,
 } from './names.ts';
+
+const DASH = 45;
 
 const HREF = attribute('href');
 const XLINK_HREF = attribute('xlink:href');
@@ -218,32 +221,43 @@ export class MarkupReader {
 
   /** Where the end tag of a script begins, with the states that a `<!--` in it leads to. */
   endOfScript(at: number): number {
-    const html = this.html;
-    let scriptEnd = -1;
-    for (;;) {
-      if (scriptEnd < at) scriptEnd = this.endOfText(at, 'script');
-      if (scriptEnd < 0) return -1;
-      // Looked for in the script alone: most pages have no comment to be found soon.
-      const open = html.slice(at, scriptEnd).indexOf('<!--');
-      if (open < 0) return scriptEnd;
-      // The dashes that open may be those that close: `<!-->`.
-      const close = this.#commentClose.from(html, at + open + 2);
-      const end = this.#endInEscapedScript(at + open + 4, close);
-      if (end >= 0 || close < 0) return end;
-      at = close + 3;
-    }
+    const end = this.endOfText(at, 'script');
+    if (end < 0) return -1;
+    // Looked for in the script alone: most pages have no comment to be found soon.
+    const open = this.html.slice(at, end).indexOf('<!--');
+    return open < 0 ? end : this.#endOfEscapedScript(at + open);
   }
 
-  /** The end tag of a script before `close`; a `<script` within hides one. -1 where there is none. */
-  #endInEscapedScript(at: number, close: number): number {
-    const html = this.html;
-    let hidden = false;
-    for (let lt = html.indexOf('<', at); lt >= 0 && (close < 0 || lt < close); lt = html.indexOf('<', lt + 1)) {
-      const isEnd = this.codes[lt + 1] === SLASH;
-      const name = isEnd ? lt + 2 : lt + 1;
-      if (!startsWithName(this.codes, name, 'script') || !endsName(this.codes, name + 6)) continue;
-      if (isEnd && !hidden) return lt;
-      hidden = !isEnd;
+  /** The same from a `<!--` on: up to `-->` a `<script` hides an end tag. */
+  #endOfEscapedScript(from: number): number {
+    const { codes } = this;
+    const { length } = this.html;
+    let isEscaped = false;
+    let isHidden = false;
+    let dashes = 0;
+    for (let at = from; at < length; at++) {
+      const code = codes[at] as number;
+      if (code === DASH) dashes++;
+      else if (code === LT) {
+        dashes = 0;
+        const isEnd = codes[at + 1] === SLASH;
+        const name = isEnd ? at + 2 : at + 1;
+        if (startsWithName(codes, name, 'script') && endsName(codes, name + 6)) {
+          if (isEnd && !isHidden) return at;
+          isHidden = isEscaped && !isEnd;
+        } else if (!isEscaped && startsWithName(codes, at + 1, '!--')) {
+          isEscaped = true;
+          // The dashes that open may be those that close: `<!-->`.
+          dashes = 2;
+          at += 3;
+        }
+      } else {
+        if (code === GT && dashes >= 2) {
+          isEscaped = false;
+          isHidden = false;
+        }
+        dashes = 0;
+      }
     }
     return -1;
   }

@@ -1,4 +1,5 @@
-import { constants, gunzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { constants, gunzip, gunzipSync, type ZlibOptions } from 'node:zlib';
 import { CrawlError } from '../errors.ts';
 import { parseContentType } from '../headers.ts';
 
@@ -27,34 +28,67 @@ export function toText(body: Uint8Array | string, context: SitemapContext): stri
     if (Buffer.byteLength(body) > MAX_SITEMAP_BYTES) throw tooLarge(context);
     return body.startsWith('\ufeff') ? body.slice(1) : body;
   }
-  const bytes = unpack(body, context);
-  if (bytes.length > MAX_SITEMAP_BYTES) throw tooLarge(context);
-  return decode(bytes, context);
+  let bytes = body;
+  for (let layer = 0; layer < LAYERS && isPacked(bytes); layer++) {
+    try {
+      bytes = gunzipSync(bytes, unpacking(body));
+    } catch (cause) {
+      throw notUnpacked(cause, body, context);
+    }
+  }
+  return new TextDecoder(encodingOf(unpacked(bytes, context), context)).decode(bytes);
 }
+
+/**
+ * The bytes of a sitemap as {@link toText} decodes them, unpacked by another thread. Rejects with {@link CrawlError}
+ * `CRAWL_SITEMAP_INVALID` where it is too large or cannot be unpacked.
+ */
+export async function unpackSitemap(body: Uint8Array, context: SitemapContext): Promise<Uint8Array> {
+  let bytes = body;
+  for (let layer = 0; layer < LAYERS && isPacked(bytes); layer++) {
+    try {
+      bytes = await gunzipLater(bytes, unpacking(body));
+    } catch (cause) {
+      throw notUnpacked(cause, body, context);
+    }
+  }
+  return unpacked(bytes, context);
+}
+
+/** The text of an unpacked sitemap in parts, each some milliseconds of work to read. */
+export function* textInParts(bytes: Uint8Array, context: SitemapContext): Generator<string, void, undefined> {
+  const decoder = new TextDecoder(encodingOf(bytes, context));
+  for (let at = 0; at < bytes.length; at += PART_BYTES) {
+    yield decoder.decode(bytes.subarray(at, at + PART_BYTES), { stream: true });
+  }
+  yield decoder.decode();
+}
+
+const PART_BYTES = 65_536;
+
+const gunzipLater = promisify(gunzip) as (bytes: Uint8Array, options: ZlibOptions) => Promise<Buffer>;
 
 function isPacked(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-function unpack(body: Uint8Array, context: SitemapContext): Uint8Array {
-  const maxOutputLength = Math.min(MAX_SITEMAP_BYTES, Math.max(RATIO_FLOOR, body.length * MAX_RATIO));
-  let bytes = body;
-  for (let layer = 0; layer < LAYERS && isPacked(bytes); layer++) {
-    try {
-      // Flushed at the end, a file that was cut off still gives what came before.
-      bytes = gunzipSync(bytes, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
-    } catch (cause) {
-      if (cause instanceof RangeError) throw tooLarge(context, maxOutputLength);
-      throw new CrawlError(
-        'CRAWL_SITEMAP_INVALID',
-        `The sitemap ${context.url} cannot be unpacked: its gzip is broken.`,
-        {
-          cause,
-          url: context.url,
-        },
-      );
-    }
-  }
+function unpacking(body: Uint8Array): ZlibOptions {
+  // Flushed at the end, a file that was cut off still gives what came before.
+  return { maxOutputLength: mostUnpacked(body), finishFlush: constants.Z_SYNC_FLUSH };
+}
+
+function mostUnpacked(body: Uint8Array): number {
+  return Math.min(MAX_SITEMAP_BYTES, Math.max(RATIO_FLOOR, body.length * MAX_RATIO));
+}
+
+function notUnpacked(cause: unknown, body: Uint8Array, context: SitemapContext): CrawlError {
+  if (cause instanceof RangeError) return tooLarge(context, mostUnpacked(body));
+  const message = `The sitemap ${context.url} cannot be unpacked: its gzip is broken.`;
+  return new CrawlError('CRAWL_SITEMAP_INVALID', message, { cause, url: context.url });
+}
+
+function unpacked(bytes: Uint8Array, context: SitemapContext): Uint8Array {
+  if (bytes.length > MAX_SITEMAP_BYTES) throw tooLarge(context);
   if (!isPacked(bytes)) return bytes;
   throw new CrawlError('CRAWL_SITEMAP_INVALID', `The sitemap ${context.url} is packed more than ${LAYERS} times.`, {
     url: context.url,
@@ -69,14 +103,14 @@ function tooLarge(context: SitemapContext, limit = MAX_SITEMAP_BYTES): CrawlErro
 }
 
 /** Byte order mark, then header, then the zeros of UTF-16, then the XML declaration, then UTF-8 (RFC 7303, 3). */
-function decode(bytes: Uint8Array, context: SitemapContext): string {
-  const label =
+function encodingOf(bytes: Uint8Array, context: SitemapContext): string {
+  return (
     markedEncoding(bytes) ??
     usable(parseContentType(context.contentType).charset) ??
     bareUtf16(bytes) ??
     usable(declaredEncoding(bytes)) ??
-    'utf-8';
-  return new TextDecoder(label).decode(bytes);
+    'utf-8'
+  );
 }
 
 function markedEncoding(bytes: Uint8Array): string | undefined {

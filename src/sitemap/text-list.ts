@@ -1,25 +1,67 @@
 import { type Draft, type SitemapEntry, setUrl } from './entry.ts';
-import { addEntry } from './urlset.ts';
+import { addEntry, MAX_ENTRIES } from './urlset.ts';
 import { invalid } from './xml.ts';
 
-/**
- * The URLs of a text sitemap: one absolute URL a line, blank lines passed over.
- * @throws CrawlError `CRAWL_SITEMAP_INVALID` where fewer than half of the lines are URLs: that is some other text, such
- * as a robots.txt.
- */
-export function readTextList(text: string, url: string): { entries: SitemapEntry[]; whole: boolean } {
-  const entries: SitemapEntry[] = [];
-  let others = 0;
-  let whole = true;
-  for (const [raw] of text.matchAll(/[^\r\n]+/g)) {
-    const line = raw.trim();
-    if (line === '') continue;
-    const entry: Draft<SitemapEntry> = {};
-    if (!/\s/.test(line)) setUrl(entry, line);
-    if (entry.url === undefined) others++;
-    else if (!addEntry(entries, entry)) whole = false;
+/** Reads a text sitemap part by part: one absolute URL a line, blank lines passed over. */
+export class TextListReader {
+  readonly entries: SitemapEntry[] = [];
+  /** Whether no more is wanted. */
+  done = false;
+  readonly #url: string;
+  /** Lines that are no URLs. */
+  #others = 0;
+  /** The beginning of a line whose end has not come. */
+  #open: string[] = [];
+
+  constructor(url: string) {
+    this.#url = url;
   }
-  if (entries.length === 0) throw invalid(url, others === 0 ? 'is empty' : 'holds neither XML nor lines that are URLs');
-  if (others > entries.length) throw invalid(url, 'is a text of which only some lines are URLs');
-  return { entries, whole };
+
+  /** @throws CrawlError `CRAWL_SITEMAP_INVALID` once there are more other lines than there can be URLs. */
+  write(part: string): void {
+    const end = Math.max(part.lastIndexOf('\n'), part.lastIndexOf('\r')) + 1;
+    if (end > 0) {
+      const lines = this.#open.join('') + part.slice(0, end);
+      this.#open = [];
+      this.#read(lines);
+    }
+    if (end < part.length) this.#open.push(part.slice(end));
+  }
+
+  /**
+   * @returns whether nothing was left out.
+   * @throws CrawlError `CRAWL_SITEMAP_INVALID` where fewer than half of the lines are URLs: that is some other text, such
+   * as a robots.txt.
+   */
+  end(): boolean {
+    if (!this.done) this.#read(this.#open.join(''));
+    const { length } = this.entries;
+    if (length > 0 && this.#others <= length) return !this.done;
+    if (length > 0) throw this.#otherText();
+    throw invalid(this.#url, this.#others === 0 ? 'is empty' : 'holds neither XML nor lines that are URLs');
+  }
+
+  #read(lines: string): void {
+    for (const [raw] of lines.matchAll(/[^\r\n]+/g)) {
+      const line = raw.trim();
+      if (line === '') continue;
+      const entry: Draft<SitemapEntry> = {};
+      if (!/\s/.test(line)) setUrl(entry, line);
+      if (entry.url === undefined) {
+        if (++this.#others > MAX_ENTRIES) throw this.#otherText();
+      } else if (!addEntry(this.entries, entry)) {
+        this.done = true;
+        return;
+      }
+    }
+  }
+
+  #otherText(): Error {
+    return invalid(
+      this.#url,
+      this.entries.length === 0
+        ? 'holds neither XML nor lines that are URLs'
+        : 'is a text of which only some lines are URLs',
+    );
+  }
 }

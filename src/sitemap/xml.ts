@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { Parser } from 'htmlparser2';
 import { CrawlError } from '../errors.ts';
 
 /**
@@ -35,30 +36,52 @@ const MAX_DEPTH = 64;
 const MAX_SCOPES = 64;
 
 /**
- * Walks through an XML document, once and without recursion. Entities are the five of XML and numbers; a document that
+ * Reads an XML document part by part, once and without recursion. Entities are the five of XML and numbers; a document that
  * declares its own is refused, and nothing is ever fetched. Errors that leave no doubt about what is meant, such as a
  * bare `&`, are passed over.
  *
- * @param begin - Called with the root's name without prefix; gives what takes the elements.
- * @returns whether the document is whole: its root was closed, or no more was wanted.
- * @throws {@link CrawlError} `CRAWL_SITEMAP_INVALID`, and what `begin` throws.
  */
-export function walkXml(xml: string, url: string, begin: (root: string) => XmlVisitor): boolean {
-  // Loaded at first use: most crawls read pages only.
-  const { Parser } = createRequire(import.meta.url)('htmlparser2') as typeof import('htmlparser2');
-  const walk = new XmlWalk(url, begin, () => parser.pause());
-  const parser = new Parser(
-    {
-      onopentag: (name, attributes) => walk.open(name, attributes),
-      onclosetag: () => walk.close(),
-      ontext: (text) => walk.text(text),
-      onprocessinginstruction: (name, text) => walk.declaration(name, text),
-    },
-    { xmlMode: true },
-  );
-  parser.write(xml);
-  if (!walk.begun) throw invalid(url, 'holds no element');
-  return walk.done;
+export class XmlReader {
+  readonly #url: string;
+  readonly #walk: XmlWalk;
+  readonly #parser: Parser;
+
+  /** @param begin - Called with the root's name without prefix; gives what takes the elements. */
+  constructor(url: string, begin: (root: string) => XmlVisitor) {
+    // Loaded at first use: most crawls read pages only.
+    const htmlparser2 = createRequire(import.meta.url)('htmlparser2') as typeof import('htmlparser2');
+    this.#url = url;
+    const walk = new XmlWalk(url, begin, () => this.#parser.pause());
+    this.#walk = walk;
+    this.#parser = new htmlparser2.Parser(
+      {
+        onopentag: (name, attributes) => walk.open(name, attributes),
+        onclosetag: () => walk.close(),
+        ontext: (text) => walk.text(text),
+        onprocessinginstruction: (name, text) => walk.declaration(name, text),
+      },
+      { xmlMode: true },
+    );
+  }
+
+  /** Whether the root was closed, or no more was wanted: what follows is not read. */
+  get done(): boolean {
+    return this.#walk.done;
+  }
+
+  /** @throws {@link CrawlError} `CRAWL_SITEMAP_INVALID`, and what `begin` throws. */
+  write(part: string): void {
+    this.#parser.write(part);
+  }
+
+  /**
+   * @returns whether the document is whole.
+   * @throws {@link CrawlError} `CRAWL_SITEMAP_INVALID` where nothing has begun.
+   */
+  end(): boolean {
+    if (!this.#walk.begun) throw invalid(this.#url, 'holds no element');
+    return this.done;
+  }
 }
 
 export function invalid(url: string, what: string): CrawlError {

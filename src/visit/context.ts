@@ -6,6 +6,7 @@ import type { LinkExtractor } from '../link-extractor/index.ts';
 import type { FetchedPage } from '../page.ts';
 import type { Clock } from '../ports.ts';
 import type { RobotsCache } from '../robots-cache.ts';
+import type { SitemapFiles } from '../sitemap/file-count.ts';
 import type { StatsCollector } from '../stats.ts';
 import type {
   Acceptance,
@@ -40,6 +41,7 @@ export interface VisitContext {
   readonly clock: Clock;
   readonly contentSeen: ContentSeen;
   readonly unreachable: UnreachableHosts;
+  readonly sitemapFiles: SitemapFiles;
   readonly events: VisitEvents;
   readonly hooks: VisitHooks;
   readonly accept: (head: ResponseHead) => Acceptance;
@@ -79,9 +81,9 @@ export interface VisitHooks {
   /** A seed moved to another spelling of its host: let the scope follow. */
   seedMoved(to: URL): void;
   /** What a sitemap lists. */
-  sitemapEntries(body: Buffer, context: SitemapContext): SitemapLinks;
+  sitemapEntries(body: Buffer, context: SitemapContext): Promise<SitemapLinks>;
   /** The sitemap files to queue for an origin whose robots.txt names these. */
-  sitemapsOf(origin: string, named: readonly string[]): readonly CrawlRequest[];
+  sitemapsOf(origin: string, named: readonly string[]): Promise<readonly CrawlRequest[]>;
 }
 
 export interface SitemapContext extends LinkContext {

@@ -1,6 +1,7 @@
 import type { FetchedPage } from '../page.ts';
 import type { Lease } from '../ports.ts';
 import { toLevel } from '../request.ts';
+import { nextTurn, turnIsOver } from '../turns.ts';
 import type { CrawlRequest, Link, LinkContext, Page } from '../types.ts';
 import type { VisitContext, VisitHooks } from './context.ts';
 import { refuse } from './refusal.ts';
@@ -60,7 +61,9 @@ export async function outlinks(
   let seen = 0;
   const from = page.finalUrl;
   const depth = lease.request.depth + 1;
+  let count = 0;
   for (const link of await context.hooks.expand(page)) {
+    if (++count % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
     const admitted = admit(context, link, page, depth, from);
     // Most links are decided without waiting for anybody; a turn of the event loop for each would cost more than they do.
     const request = admitted instanceof Promise ? await admitted : admitted;
@@ -74,6 +77,9 @@ export async function outlinks(
   }
   return { requests, links, seen };
 }
+
+/** So many links are looked at between two looks at the clock. */
+export const LINKS_AT_ONCE = 64;
 
 /**
  * Page-wide nofollow, for links that the user's own code found; the built-in extractor has marked its own. What the page

@@ -3,6 +3,7 @@ import type { FetchResult } from '../fetcher/index.ts';
 import { FetchedPage, isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
+import { inTurns, nextTurn, turnIsOver } from '../turns.ts';
 import type { Page } from '../types.ts';
 import type { VisitContext } from './context.ts';
 import { deferred, type Ending } from './ending.ts';
@@ -28,6 +29,10 @@ export async function deliverPage(
     };
   }
   const page = pageOf(context, lease, result, startedAt);
+  // Many may have come at once.
+  if (turnIsOver()) await nextTurn();
+  // Whoever is given a long page finds its parts made.
+  if (page.isLong) await inTurns(page.prepare());
   const firstUrl = await seenBody(context, page, result);
   const taken = await context.hooks.deliver(page);
   const broken = closeStream(result);

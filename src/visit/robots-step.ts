@@ -152,7 +152,7 @@ async function requestRules(
     if (step === undefined) return { ending };
     if ('done' in step) {
       if (step.outcome === 'rules') warnOfRules(context, origin, url, answer.body);
-      const sitemaps = step.outcome === 'unreachable' ? [] : context.hooks.sitemapsOf(origin, step.sitemaps);
+      const sitemaps = step.outcome === 'unreachable' ? [] : await context.hooks.sitemapsOf(origin, step.sitemaps);
       const links = sitemaps.map((sitemap) => ({ url: sitemap.url, source: 'sitemap', rel: [], nofollow: false }));
       const hopeless = step.outcome === 'unreachable' && retryAfterMs === undefined;
       return { ending: { outcome: { ...ending.outcome, outlinks: sitemaps }, links }, hopeless };

@@ -1,10 +1,12 @@
 import { toCrawlError } from '../errors.ts';
 import type { Lease } from '../ports.ts';
+import { nextTurn, turnIsOver } from '../turns.ts';
 import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
 import { failed } from './failure.ts';
 import { fetchStep } from './fetch-step.ts';
+import { LINKS_AT_ONCE } from './links-step.ts';
 import { skipUnasked } from './refusal.ts';
 import { robotsGate, robotsHop } from './robots-step.ts';
 
@@ -27,7 +29,7 @@ export async function visit(context: VisitContext, lease: Lease): Promise<void> 
   for (const link of ending.links ?? []) context.knownUrls.add(link.url);
   ending.announce?.();
   if (settled.host !== undefined) context.events.emit('host', lease.request.host, settled.host);
-  announceLinks(context, ending, known, lease.url);
+  await announceLinks(context, ending, known, lease.url);
 }
 
 async function decide(context: VisitContext, lease: Lease): Promise<Ending> {
@@ -61,12 +63,18 @@ function deadHost(context: VisitContext, lease: Lease): Ending | undefined {
   return skipUnasked(context, lease, 'host-unreachable');
 }
 
-function announceLinks(context: VisitContext, { links }: Ending, known: readonly number[], from: string): void {
+async function announceLinks(
+  context: VisitContext,
+  { links }: Ending,
+  known: readonly number[],
+  from: string,
+): Promise<void> {
   if (links === undefined || links.length === 0) return;
   const { events } = context;
   if (!events.wants('offer') && !(known.length > 0 && events.wants('skip'))) return;
   const seen = new Set(known);
   for (const [index, link] of links.entries()) {
+    if ((index + 1) % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
     if (seen.has(index)) events.emit('skip', link.url, 'seen', from);
     else events.emit('offer', link);
   }
