@@ -64,6 +64,8 @@ export interface Outcome {
   readonly dueAt?: number | undefined;
   /** Before this moment the host is not asked, though nothing was asked of it now; its clock never goes back by it. */
   readonly hostNextAt?: number | undefined;
+  /** The same for what blocks the host beside its clock, as an unreachable robots.txt does. */
+  readonly hostBlockedUntil?: number | undefined;
   /** Whether a page was delivered. */
   readonly delivered?: boolean | undefined;
   readonly record?: RecordPatch | undefined;
@@ -324,12 +326,12 @@ export class Frontier {
     host: HostPatch,
     now: number,
   ): Settlement {
-    const { hostNextAt, observation } = outcome;
+    const { observation } = outcome;
     const again = outcome.outcome === 'deferred' || outcome.outcome === 'retry';
     return {
       outcome: outcome.outcome,
       outlinks,
-      host: hostNextAt === undefined ? host : { ...host, nextAt: Math.max(host.nextAt ?? 0, Math.ceil(hostNextAt)) },
+      host: putOff(host, outcome),
       requeue: again
         ? { request: outcome.request ?? lease.request, dueAt: Math.ceil(outcome.dueAt ?? now) }
         : undefined,
@@ -388,6 +390,17 @@ export class Frontier {
     const held = this.#hosts.get(host);
     if (held !== undefined) held.state = { ...held.state, ...patch };
   }
+}
+
+function putOff(host: HostPatch, { hostBlockedUntil, hostNextAt }: Outcome): HostPatch {
+  if (hostNextAt === undefined && hostBlockedUntil === undefined) return host;
+  const later = (own: number | undefined, asked: number | undefined): number =>
+    Math.max(own ?? 0, Math.ceil(asked ?? 0));
+  return {
+    ...host,
+    nextAt: later(host.nextAt, hostNextAt),
+    blockedUntil: later(host.blockedUntil, hostBlockedUntil),
+  };
 }
 
 function isRequest(offer: Offer): offer is CrawlRequest {

@@ -190,6 +190,18 @@ describe('Frontier.settle()', () => {
     expect((await frontier.getHost('host.test'))?.nextAt).toBe(T + 40_000);
   });
 
+  test('blocks the host of a lease that asked nothing, and takes back no block that is longer', async () => {
+    const { frontier } = await setUp({ politeness: { connectionsPerHost: 2, minDelayMs: 0 } });
+    await frontier.offer(['https://host.test/1', 'https://host.test/2', 'https://host.test/3']);
+    const [first, second, third] = await frontier.lease(3);
+    expect(third).toBeUndefined();
+    await frontier.settle(first!, { outcome: 'deferred', hostBlockedUntil: T + 300_000 });
+    expect(await frontier.getHost('host.test')).toMatchObject({ nextAt: T, blockedUntil: T + 300_000 });
+    const observation = { endedAt: T, status: 503, retryAfterMs: 3_600_000 };
+    await frontier.settle(second!, { outcome: 'deferred', observation, hostBlockedUntil: T + 300_000 });
+    expect((await frontier.getHost('host.test'))?.blockedUntil).toBe(T + 3_600_000);
+  });
+
   test('counts a Crawl-delay that was set between lease and settlement', async () => {
     const { frontier, time } = await setUp();
     await frontier.offer(['https://host.test/1', 'https://host.test/2']);

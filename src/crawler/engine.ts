@@ -176,8 +176,11 @@ export class Engine {
       return false;
     }
     if (!busy && dueAt > clock.now() && unreachable.isWaitingAt(dueAt)) {
-      for (const { host, blockedUntil } of unreachable.giveUpFrom(dueAt))
-        await frontier.setHost(host, { blockedUntil });
+      for (const { host, until, before } of unreachable.giveUpFrom(dueAt)) {
+        // What has come since then, as a Retry-After, still holds.
+        if ((await frontier.getHost(host))?.blockedUntil === until)
+          await frontier.setHost(host, { blockedUntil: before });
+      }
       return false;
     }
     await this.#sleep(Math.max(0, dueAt - clock.now()));

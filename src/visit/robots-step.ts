@@ -187,13 +187,17 @@ async function unreachable(context: VisitContext, lease: Lease, origin: string, 
   // The host's other origins get their chance to show that it is up before all of it waits.
   if (context.unreachable.isNews(origin))
     return deferred(undefined, context.clock.now() + NEWS_GRACE_MS + lease.host.delayMs);
-  const blockedUntil = (await context.frontier.getHost(host))?.blockedUntil ?? 0;
-  await context.frontier.setHost(host, { blockedUntil: Math.max(blockedUntil, retryAt) });
-  if (blockedUntil < retryAt) context.unreachable.wait(host, retryAt, blockedUntil);
+  const blockedUntil = Math.ceil(retryAt);
+  const before = (await context.frontier.getHost(host))?.blockedUntil ?? 0;
+  if (before < blockedUntil) context.unreachable.wait(host, blockedUntil, before);
   return {
-    ...deferred(),
+    outcome: { ...deferred().outcome, hostBlockedUntil: blockedUntil },
     announce: () =>
-      context.events.emit('host', host, { status: 'robots-unreachable', nextAt: retryAt, delayMs: lease.host.delayMs }),
+      context.events.emit('host', host, {
+        status: 'robots-unreachable',
+        nextAt: blockedUntil,
+        delayMs: lease.host.delayMs,
+      }),
   };
 }
 

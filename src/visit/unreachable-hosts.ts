@@ -50,16 +50,16 @@ export class UnreachableHosts {
 
   /**
    * Gives up the hosts that come due no earlier than `at`, the moment at which any work is due at all.
-   * @returns their names, and until when each is blocked for other reasons.
+   * @returns their names, until when each is blocked because of this, and until when it was for other reasons.
    */
-  giveUpFrom(at: number): { readonly host: string; readonly blockedUntil: number }[] {
+  giveUpFrom(at: number): { readonly host: string; readonly until: number; readonly before: number }[] {
     const hosts = [...this.#waiting].filter(([, { until }]) => until >= at);
     for (const [host] of hosts) {
       this.#waiting.delete(host);
       this.#givenUp.add(host);
       forgetOldest(this.#givenUp);
     }
-    return hosts.map(([host, { before }]) => ({ host, blockedUntil: before }));
+    return hosts.map(([host, waiting]) => ({ host, ...waiting }));
   }
 
   /** Whether the work due at `at` is that of a waiting host. */
