@@ -1,5 +1,5 @@
 // The command as its users run it: a process, its two outputs, its exit code, and Ctrl-C.
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -93,6 +93,41 @@ describe('A crawl', () => {
     expect(lines[1]).toMatchObject({ referrer: site.url('/'), contentType: 'text/html', redirects: [] });
     expect(lines[1]?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
     if (target !== '-') expect(ran.out).toBe('');
+  });
+
+  test.each([
+    ['--log', 'a folder', () => folder],
+    ['--log', 'where nothing can be made', () => '/proc/no-such-folder/events.log'],
+    ['--stats-directory', 'below a file', () => join(folder, 'file', 'stats')],
+    ['--stats-directory', 'where nothing can be made', () => '/proc/no-such-folder/stats'],
+  ])('with %s %s fails at the start, and asks nobody', async (option, _, path) => {
+    await using site = await serve(three);
+    await writeFile(join(folder, 'file'), '');
+    const ran = await cli(site.url('/'), ...FAST, option, path());
+    expect(ran).toMatchObject({ code: 1, out: '' });
+    expect(ran.err).toMatch(new RegExp(`^error: ${option} .* can't be written: `));
+    expect(site.log).toEqual([]);
+  });
+
+  test('with --revisit asks for the URLs again, and delivers what has changed', async () => {
+    let body = 'first';
+    await using site = await serve({
+      '/': (response, { headers }) => {
+        const etag = `"${body}"`;
+        const status = headers['if-none-match'] === etag ? 304 : 200;
+        response.writeHead(status, { 'content-type': 'text/html', etag }).end(status === 304 ? undefined : body);
+      },
+    });
+    const run = () =>
+      cli(site.url('/'), ...FAST, '--state', join(folder, 'revisited'), '--revisit', '--output', '-', '--quiet');
+    const lines: number[] = [];
+    for (const next of ['first', 'first', 'second']) {
+      body = next;
+      const ran = await run();
+      expect(ran).toMatchObject({ code: 0, err: '' });
+      lines.push(jsonLines(ran.out).length);
+    }
+    expect(lines).toEqual([1, 0, 1]);
   });
 
   test('with --save keeps the pages as files, and with --log and --stats-directory what happened', async () => {
@@ -204,7 +239,7 @@ describe('Ctrl-C', () => {
         await expect.poll(running.err).toContain('Ctrl-C again');
         release.open();
         const ran = await running;
-        expect(ran).toMatchObject({ code: 0, signal: null });
+        expect(ran).toMatchObject({ code: signal === 'SIGINT' ? 130 : 143, signal: null });
         expect(jsonLines(ran.out).map(({ url }) => pathOf(String(url)))).toEqual(['/', '/slow']);
         expect(site.paths).toEqual(['/', '/slow']);
         expect(ran.err).toMatch(/Still queued\s*│\s*2\b/);
@@ -224,7 +259,7 @@ describe('Ctrl-C', () => {
       await expect.poll(running.err).toContain('Ctrl-C again');
       running.child.kill('SIGINT');
       const ran = await running;
-      expect(ran).toMatchObject({ code: 0, signal: null });
+      expect(ran).toMatchObject({ code: 130, signal: null });
       expect(jsonLines(await readFile(file, 'utf8')).map(({ url }) => pathOf(String(url)))).toEqual(['/']);
       expect(ran.err).toMatch(/Still queued\s*│\s*3\b/);
     } finally {

@@ -299,7 +299,7 @@ describe('FileSink', () => {
 
   test.each(['tree', 'flat'] as const)('writes what led others astray, each once, all inside (%s)', async (name) => {
     const urls = [...new Map(HARD.map((url) => [canonicalizeUrl(url), new URL(url).href])).values()];
-    const sink = new FileSink({ directory: join(root, 'out'), name });
+    const sink = new FileSink({ directory: join(root, 'out'), layout: name });
     await Promise.all(urls.map((url) => sink.write(page(url))));
     await sink.close();
     const written = readFileSync(join(root, 'out', INDEX_NAME), 'utf8')
@@ -361,7 +361,7 @@ describe('FileSink', () => {
   });
 
   test('many pages at once are all listed in the index', async () => {
-    const sink = new FileSink({ directory: root, name: 'flat' });
+    const sink = new FileSink({ directory: root, layout: 'flat' });
     const urls = Array.from({ length: 300 }, (_, i) => `https://a.example/${i}`);
     await Promise.all(urls.map((url) => sink.write(page(url))));
     const lines = readFileSync(join(root, INDEX_NAME), 'utf8').trimEnd().split('\n');
@@ -508,10 +508,10 @@ describe('a prefix', () => {
 test.each<[string, object, string]>([
   ['neither folder nor prefix', {}, 'CRAWL_OPTION_CONFLICT'],
   ['both', { directory: 'a', prefix: 'b' }, 'CRAWL_OPTION_CONFLICT'],
-  ['a tree with a prefix', { prefix: 'b', name: 'tree' }, 'CRAWL_OPTION_CONFLICT'],
+  ['a tree with a prefix', { prefix: 'b', layout: 'tree' }, 'CRAWL_OPTION_CONFLICT'],
   ['an empty folder', { directory: '' }, 'CRAWL_OPTION_INVALID'],
   ['a NUL', { prefix: 'a\0' }, 'CRAWL_OPTION_INVALID'],
-  ['another layout', { directory: 'a', name: 'heap' }, 'CRAWL_OPTION_INVALID'],
+  ['another layout', { directory: 'a', layout: 'heap' }, 'CRAWL_OPTION_INVALID'],
   ['no bytes', { directory: 'a', maxBytes: 0 }, 'CRAWL_OPTION_INVALID'],
   ['a prefix of 100 bytes', { prefix: 'p'.repeat(100) }, 'CRAWL_OPTION_INVALID'],
   ['a slip of the pen', { dir: 'a' }, 'CRAWL_OPTION_UNKNOWN'],

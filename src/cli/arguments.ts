@@ -156,7 +156,7 @@ function describe(output: Output): Command {
 }
 
 const EPILOGUE = `
-Exit codes: 0 done, 1 nothing could be crawled or saved, 2 wrong usage.
+Exit codes: 0 done, 1 nothing could be crawled or saved, 2 wrong usage, 130 after Ctrl-C, 143 after SIGTERM.
 Ctrl-C once finishes what is in flight; twice stops at once.
 
 polite-crawler inspect <directory> [url...] shows what the directory of --state holds, and what became of URLs.

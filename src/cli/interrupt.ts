@@ -3,17 +3,18 @@ import type { Output } from './arguments.ts';
 
 /**
  * Ctrl-C once ends the crawl when what is in flight has finished, twice ends it at once. SIGTERM is the first Ctrl-C.
- * @returns `stop`, which gives the signals back, and `failure`: why standard output could not be written.
+ * @returns `stop`, which gives the signals back; `failure`, why standard output could not be written; and `signal`, the
+ * first that came.
  */
 export function interruptible(
   crawler: Crawler,
   output: Output,
   state: string | undefined,
-): { stop(): void; failure(): Error | undefined } {
-  let count = 0;
-  const onSignal = (): void => {
-    count++;
-    if (count === 1) {
+): { stop(): void; failure(): Error | undefined; signal(): NodeJS.Signals | undefined } {
+  let first: NodeJS.Signals | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (first === undefined) {
+      first = signal;
       const later = state === undefined ? '' : '. Run the same command again to go on';
       output.err(`\nStopping: what is in flight is being finished (Ctrl-C again to stop at once)${later}\n`);
       void crawler.stop();
@@ -32,6 +33,7 @@ export function interruptible(
   process.on('SIGTERM', onSignal);
   return {
     failure: () => failure,
+    signal: () => first,
     stop: () => {
       process.off('SIGINT', onSignal);
       process.off('SIGTERM', onSignal);

@@ -1,4 +1,4 @@
-import { type CrawlerOptions, FileSink, type Sink, UrlFilter } from '../index.ts';
+import { acceptPages, type CrawlerOptions, FileSink, type Sink, UrlFilter } from '../index.ts';
 import { type Arguments, version } from './arguments.ts';
 
 const HOMEPAGE_TOKEN = 'polite-crawler';
@@ -34,10 +34,7 @@ export function crawlerOptions(given: Arguments): CrawlerOptions {
   });
 }
 
-const acceptAll: CrawlerOptions['accept'] = (head) =>
-  head.contentType === 'text/html' || head.contentType === 'application/xhtml+xml' || head.contentType === ''
-    ? 'buffer'
-    : 'stream';
+const acceptAll: CrawlerOptions['accept'] = (head) => (acceptPages(head) === 'buffer' ? 'buffer' : 'stream');
 
 function filterOf(given: Arguments): UrlFilter | undefined {
   const filters: UrlFilter[] = [];

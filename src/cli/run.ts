@@ -1,15 +1,10 @@
-import {
-  type CRAWL_ERROR_CODES,
-  Crawler,
-  type CrawlerOptions,
-  type CrawlStats,
-  EventLog,
-  isCrawlError,
-} from '../index.ts';
+import { constants } from 'node:os';
+import { type CRAWL_ERROR_CODES, Crawler, type CrawlerOptions, type CrawlStats, isCrawlError } from '../index.ts';
 import { type Arguments, type Output, readArguments, UsageError } from './arguments.ts';
 import { startDemo } from './demo.ts';
 import { inspect } from './inspect.ts';
 import { interruptible } from './interrupt.ts';
+import { openLog } from './log.ts';
 import { crawlerOptions } from './options.ts';
 import { writePages } from './page-lines.ts';
 import { showProgress } from './progress.ts';
@@ -21,6 +16,9 @@ export const EXIT_CODES: { readonly done: 0; readonly nothing: 1; readonly usage
   nothing: 1,
   usage: 2,
 };
+
+/** What shells add to the number of the signal that ended a program. */
+const SIGNALLED = 128;
 
 const TERMINAL: Output = {
   out: (text) => void (process.stdout.destroyed || process.stdout.write(text)),
@@ -81,8 +79,10 @@ async function crawl(
     await pages?.close();
     await log?.close();
     if (!given.quiet) output.err(summary(stats));
-    errors.unwritten ??= interrupt.failure()?.message;
-    return exitCode(stats, errors, given, output);
+    const unwritten = interrupt.failure();
+    if (unwritten !== undefined) errors.unwritten ??= `standard output can't be written: ${unwritten.message}`;
+    if (log !== undefined && log.lost > 0) errors.unwritten ??= `${log.lost} lines of the log could not be written`;
+    return exitCode(stats, errors, { given, output, signal: interrupt.signal() });
   } finally {
     progress?.stop();
     interrupt.stop();
@@ -107,15 +107,21 @@ function collectErrors(crawler: Crawler): FirstErrors {
   return errors;
 }
 
-function exitCode(stats: CrawlStats, errors: FirstErrors, given: Arguments, output: Output): number {
+function exitCode(
+  stats: CrawlStats,
+  errors: FirstErrors,
+  { given, output, signal }: { given: Arguments; output: Output; signal: NodeJS.Signals | undefined },
+): number {
   if (errors.unsaved !== undefined) {
     output.err(`error: ${stats.errorCodes.CRAWL_SINK_FAILED} pages could not be saved\n  ${errors.unsaved}\n`);
     return EXIT_CODES.nothing;
   }
   if (errors.unwritten !== undefined) {
-    output.err(`error: standard output can't be written: ${errors.unwritten}\n`);
+    output.err(`error: ${errors.unwritten}\n`);
     return EXIT_CODES.nothing;
   }
+  // As shells have it: by this a script knows that it was not the crawl that came to its end.
+  if (signal !== undefined) return SIGNALLED + constants.signals[signal];
   if (stats.pages > 0) return EXIT_CODES.done;
   const skips = Object.entries(stats.skips).map(([reason, count]) => `${count} ${reason}`);
   const why = [...errors.all, ...(skips.length > 0 ? [`skipped: ${skips.join(', ')}`] : [])];
@@ -123,18 +129,6 @@ function exitCode(stats: CrawlStats, errors: FirstErrors, given: Arguments, outp
     `error: nothing could be crawled from ${given.urls.join(' ')}\n${why.map((line) => `  ${line}\n`).join('')}`,
   );
   return EXIT_CODES.nothing;
-}
-
-function openLog(given: Arguments): EventLog | undefined {
-  const { log, logFormat, statsDirectory } = given;
-  if (log === undefined && statsDirectory === undefined) return undefined;
-  return new EventLog({
-    ...(log === undefined || log === '-' ? {} : { path: log }),
-    // Statistics files alone: no lines.
-    ...(log === undefined ? { events: [] } : {}),
-    ...(logFormat === undefined ? {} : { format: logFormat }),
-    ...(statsDirectory === undefined ? {} : { statsDirectory }),
-  });
 }
 
 function explainFailure(thrown: unknown, output: Output): number {

@@ -1,6 +1,7 @@
-import { closeSync, createWriteStream, existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, createWriteStream, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describeThrown } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** Where lines go. */
 export interface LineTarget {
@@ -140,7 +141,7 @@ export function fileTarget(path: string): LineTarget {
     name: path,
     owned: true,
     open() {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
       const torn = endsInMidLine(path);
       const stream = createWriteStream(path, { flags: 'a' });
       if (torn) stream.write('\n');

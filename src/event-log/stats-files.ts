@@ -1,5 +1,6 @@
-import { appendFile, mkdir, readdir, readFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import type { Clock } from '../ports.ts';
 import type { CrawlStats } from '../types.ts';
 import { localTime, oneLine } from './escape.ts';
@@ -67,7 +68,7 @@ export class StatsFiles {
   }
 
   async #find(): Promise<Position> {
-    await mkdir(this.#directory, { recursive: true });
+    makeFolder(this.#directory);
     const numbers = (await readdir(this.#directory)).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? 0));
     const file = numbers.reduce((highest, number) => Math.max(highest, number), 0);
     const position: Position = { file: Math.max(1, file), records: 0, pages: new Map() };

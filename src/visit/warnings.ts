@@ -1,5 +1,5 @@
 import type { FetchResult } from '../fetcher/index.ts';
-import { MAX_RETRY_AFTER_MS, retryAfterOf } from '../headers.ts';
+import { MAX_RETRY_AFTER_MS, parseRetryAfter, retryAfterOf } from '../headers.ts';
 import type { FetchedPage } from '../page.ts';
 import { ROBOTS_MAX_BYTES, RobotsTxt } from '../robots-txt.ts';
 import type { Headers, WarningCode } from '../types.ts';
@@ -30,9 +30,9 @@ export function heedRetryAfter(
   const ms = retryAfterOf(headers, now);
   if (status < 300) return ms;
   const asked = (): string => quote(String(value));
-  if (ms === undefined) {
+  if (parseRetryAfter(value, { now }) === undefined) {
     warn(context, 'retry-after-ignored', url, () => `Retry-After: ${asked()} says no time, and is left aside`);
-  } else if (ms >= MAX_RETRY_AFTER_MS) {
+  } else if (ms !== undefined && ms >= MAX_RETRY_AFTER_MS) {
     warn(context, 'retry-after-cut', url, () => `Retry-After: ${asked()} is a day or more, and counts as a day`);
   }
   return ms;

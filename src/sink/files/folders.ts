@@ -1,6 +1,7 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { CrawlError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 /** Folders remembered as made and checked. */
 const MAX_REMEMBERED = 10_000;
@@ -23,7 +24,7 @@ export class Folders {
   async make(names: readonly string[]): Promise<string> {
     let path = this.#root;
     if (this.#realRoot === undefined) {
-      await mkdir(path, { recursive: true });
+      makeFolder(path);
       this.#realRoot = await realpath(path);
     }
     for (const name of names) {

@@ -19,7 +19,7 @@ export interface FileSinkOptions {
   /** What every file name begins with, a folder in front of it or not: `'pictures/holiday-'`. Layout is flat. */
   readonly prefix?: string | undefined;
   /** `'tree'`: a folder for each host and path segment; `'flat'`: all in one. @defaultValue `'tree'`, `'flat'` with `prefix` */
-  readonly name?: FileLayout | undefined;
+  readonly layout?: FileLayout | undefined;
   /** Largest file, in bytes; what is larger is refused. @defaultValue `Infinity` */
   readonly maxBytes?: number | undefined;
   /** Whether `urls.jsonl` says which URL is in which file. @defaultValue `true` */
@@ -29,8 +29,8 @@ export interface FileSinkOptions {
 }
 
 /** Every default of {@link FileSinkOptions}, written once. */
-export const FILE_SINK_DEFAULTS: Complete<Pick<FileSinkOptions, 'name' | 'maxBytes' | 'index' | 'errorPages'>> = {
-  name: 'tree',
+export const FILE_SINK_DEFAULTS: Complete<Pick<FileSinkOptions, 'layout' | 'maxBytes' | 'index' | 'errorPages'>> = {
+  layout: 'tree',
   maxBytes: Number.POSITIVE_INFINITY,
   index: true,
   errorPages: false,
@@ -67,7 +67,7 @@ export class FileSink implements Sink {
     const place = placeOf(options);
     this.#directory = place.directory;
     this.#prefix = place.prefix;
-    this.#layout = oneOf('name', options.name, place.layout, ['tree', 'flat']);
+    this.#layout = oneOf('layout', options.layout, place.layout, ['tree', 'flat']);
     this.#maxBytes = number('maxBytes', options.maxBytes, FILE_SINK_DEFAULTS.maxBytes, 1);
     this.#errorPages = boolean('errorPages', options.errorPages, FILE_SINK_DEFAULTS.errorPages);
     this.#folders = new Folders(this.#directory);
@@ -202,7 +202,7 @@ export class FileSink implements Sink {
   }
 }
 
-function placeOf({ directory, prefix, name }: FileSinkOptions): {
+function placeOf({ directory, prefix, layout }: FileSinkOptions): {
   directory: string;
   prefix: string;
   layout: FileLayout;
@@ -215,11 +215,11 @@ function placeOf({ directory, prefix, name }: FileSinkOptions): {
     const option = prefix === undefined ? 'directory' : 'prefix';
     throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${option}" takes a path, not ${show(given)}.`);
   }
-  if (prefix === undefined) return { directory: given, prefix: '', layout: FILE_SINK_DEFAULTS.name };
-  if (name === 'tree') {
+  if (prefix === undefined) return { directory: given, prefix: '', layout: FILE_SINK_DEFAULTS.layout };
+  if (layout === 'tree') {
     throw new CrawlError(
       'CRAWL_OPTION_CONFLICT',
-      `FileSink lays files with a "prefix" out flat: name 'tree' needs "directory".`,
+      `FileSink lays files with a "prefix" out flat: layout 'tree' needs "directory".`,
     );
   }
   const isFolder = prefix.endsWith('/') || prefix.endsWith(sep);

@@ -4,6 +4,8 @@ import { CrawlError } from '../../errors.ts';
 
 /** Where LMDB keeps everything. */
 export const DATA_FILE = 'data.mdb';
+/** Where LMDB notes who reads. */
+const LOCK_FILE = 'lock.mdb';
 
 // Offsets in a meta page of LMDB's data format 2, of which the first two pages of the file are made: a header of
 // 24 bytes, then magic, version, map address, map size, two descriptions of trees, last page, number of the commit.
@@ -30,6 +32,8 @@ export interface DataHead {
  * @throws {@link CrawlError} `CRAWL_STORE_FORMAT` where it is no LMDB file that can be read.
  */
 export function readHead(directory: string): DataHead | undefined {
+  // LMDB does not look what they are, and a folder among them ends the process.
+  for (const name of [DATA_FILE, LOCK_FILE]) mustBeFile(join(directory, name));
   const path = join(directory, DATA_FILE);
   const fileBytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (fileBytes === 0) return undefined;
@@ -59,6 +63,14 @@ function metaPage(file: number, at: number): Omit<DataHead, 'fileBytes'> | undef
   if (pageSize < 256 || pageSize > 65_536) return undefined;
   const pages = Number(bytes.readBigUInt64LE(LAST_PAGE_AT)) + 1;
   return { pageSize, pages, commit: Number(bytes.readBigUInt64LE(COMMIT_AT)) };
+}
+
+function mustBeFile(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== false) return;
+  throw new CrawlError(
+    'CRAWL_STORE_FORMAT',
+    `${path} is no file. Nothing was changed: move it away, or choose another directory.`,
+  );
 }
 
 function foreign(path: string): CrawlError {

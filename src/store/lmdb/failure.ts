@@ -34,9 +34,13 @@ export function storeFailure(thrown: unknown, directory: string): CrawlError {
   if (isCrawlError(thrown)) return thrown;
   const code = codeOf(thrown, directory);
   const advice = ADVICE[code] ?? 'Open the store again; the crawl goes on from the last commit.';
-  return new CrawlError(code, `The store in ${directory} failed: ${describeThrown(thrown).replace(/\.$/, '')}. ${advice}`, {
-    cause: thrown,
-  });
+  return new CrawlError(
+    code,
+    `The store in ${directory} failed: ${describeThrown(thrown).replace(/\.$/, '')}. ${advice}`,
+    {
+      cause: thrown,
+    },
+  );
 }
 
 function codeOf(thrown: unknown, directory: string): CrawlErrorCode {
@@ -45,5 +49,6 @@ function codeOf(thrown: unknown, directory: string): CrawlErrorCode {
   if (code === '5' || code === 'EIO') return hasRoom(directory) ? 'CRAWL_STORE_FAILED' : 'CRAWL_STORE_FULL';
   const known = CODES[code];
   if (known !== undefined) return known;
+  if (/permission denied|read-only file system/i.test(describeThrown(thrown))) return 'CRAWL_STORE_READONLY';
   return /no space left|MDB_MAP_FULL/i.test(describeThrown(thrown)) ? 'CRAWL_STORE_FULL' : 'CRAWL_STORE_FAILED';
 }

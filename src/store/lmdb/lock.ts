@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CrawlError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { type System, sameBoot, startOf, thisSystem } from './machine.ts';
 
 const LOCK_FILE = 'crawl.lock';
@@ -40,7 +41,7 @@ export class DirectoryLock {
 
   /** Rejects with {@link CrawlError} `CRAWL_STORE_LOCKED`, or with what the file system says. */
   static async acquire(directory: string): Promise<DirectoryLock> {
-    mkdirSync(directory, { recursive: true });
+    makeFolder(directory);
     const path = join(directory, LOCK_FILE);
     const owner: Owner = {
       pid: process.pid,
