@@ -3,7 +3,7 @@ import type { CrawlRequest, LinkContext, SkipReason } from './types.ts';
 import { canonicalForm, originOf, resolveUrl } from './url.ts';
 import { domainOf, hostAndPort } from './url-filter/hosts.ts';
 import { type ReadableUrl, UrlParts } from './url-filter/url-parts.ts';
-import { type FilterResult, readsOriginAlone, safeCheck, UrlFilter } from './url-filter.ts';
+import { type FilterResult, readsOriginAlone, readsUrlAlone, safeCheck, UrlFilter } from './url-filter.ts';
 
 /** Indexes above a sitemap. The protocol knows one; a site that nests them without end has none to speak of. */
 const MAX_SITEMAP_DEPTH = 3;
@@ -80,6 +80,15 @@ export class Admission {
     return inScope.reason === undefined ? this.#filter.judge(url, context) : inScope;
   }
 
+  /** Whether a URL that was let in once is let in always, wherever it is found, unless that is too deep. */
+  get isSteady(): boolean {
+    return this.#scope.isSteady && this.#filter.isSteady;
+  }
+
+  isTooDeep(depth: number): boolean {
+    return depth > this.#rules.maxDepth;
+  }
+
   /** The request for a URL that was let in. */
   request(url: string, init: Omit<RequestInit, 'url'>): CrawlRequest {
     return requestFor(url, init, this.#rules.canonical);
@@ -97,18 +106,21 @@ export class Admission {
 }
 
 interface Judge {
+  /** Whether it has one answer for a URL: nobody but the library's own filters is asked. */
+  readonly isSteady: boolean;
   judge(url: string, context: LinkContext): FilterResult;
 }
 
-const EVERYTHING: Judge = { judge: () => ADMITTED };
+const EVERYTHING: Judge = { isSteady: true, judge: () => ADMITTED };
 
 function judgeOf(filter: UrlFilter): Judge {
   if (readsOriginAlone(filter)) return new OriginJudge((url, context) => safeCheck(filter, url, context));
-  return { judge: (url, context) => safeCheck(filter, new UrlParts(url), context) };
+  return { isSteady: readsUrlAlone(filter), judge: (url, context) => safeCheck(filter, new UrlParts(url), context) };
 }
 
 /** Asks once for each origin: a page's links lead to few of them. */
 class OriginJudge implements Judge {
+  readonly isSteady = true;
   readonly #ask: (url: UrlParts, context: LinkContext) => FilterResult;
   readonly #verdicts = new Map<string, FilterResult>();
 

@@ -197,6 +197,12 @@ export function readsOriginAlone(filter: UrlFilter): boolean {
   return filter instanceof Joined && filter.parts.every(readsOriginAlone);
 }
 
+/** Whether a filter answers alike for one URL, whatever its context: it is one of the library's own. */
+export function readsUrlAlone(filter: UrlFilter): boolean {
+  if (filter instanceof FunctionFilter) return filter.reads !== 'url';
+  return filter instanceof Joined && filter.parts.every(readsUrlAlone);
+}
+
 function ask(filter: UrlFilter, url: URL | UrlParts, context: LinkContext): Verdict {
   try {
     if (filter instanceof Joined) return filter.judge(url, context);

@@ -4,6 +4,7 @@ import { toLevel } from '../request.ts';
 import { nextTurn, turnIsOver } from '../turns.ts';
 import type { CrawlRequest, Link, LinkContext, Page } from '../types.ts';
 import type { VisitContext, VisitHooks } from './context.ts';
+import type { KnownUrls } from './known-urls.ts';
 import { refuse } from './refusal.ts';
 
 export interface Outlinks {
@@ -59,12 +60,11 @@ export async function outlinks(
   const requests: CrawlRequest[] = [];
   const links: Link[] = [];
   let seen = 0;
-  const from = page.finalUrl;
-  const depth = lease.request.depth + 1;
+  const on = placeOf(context, lease, page);
   let count = 0;
   for (const link of await context.hooks.expand(page)) {
     if (++count % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
-    const admitted = admit(context, link, page, depth, from);
+    const admitted = admit(context, link, on);
     // Most links are decided without waiting for anybody; a turn of the event loop for each would cost more than they do.
     const request = admitted instanceof Promise ? await admitted : admitted;
     if (request === undefined) continue;
@@ -81,6 +81,25 @@ export async function outlinks(
 /** So many links are looked at between two looks at the clock. */
 export const LINKS_AT_ONCE = 64;
 
+/** Where links were found, and how much of them need be looked at. */
+interface Place {
+  readonly page: Page;
+  readonly url: string;
+  /** Of the links. */
+  readonly depth: number;
+  /** Where URLs are known that need not be queued; absent where somebody wants to hear of each. */
+  readonly known: KnownUrls | undefined;
+  /** Whether a known URL gets in, since it got in before. */
+  readonly isOpen: boolean;
+}
+
+function placeOf({ admission, events, knownUrls }: VisitContext, lease: Lease, page: Page): Place {
+  const depth = lease.request.depth + 1;
+  const known = events.wants('skip') ? undefined : knownUrls;
+  const isOpen = admission.isSteady && !admission.isTooDeep(depth);
+  return { page, url: page.finalUrl, depth, known, isOpen };
+}
+
 /**
  * Page-wide nofollow, for links that the user's own code found; the built-in extractor has marked its own. What the page
  * says of its own address is no link that it passes on.
@@ -91,34 +110,28 @@ function isForbidden(link: Link, page: Page): boolean {
 
 type MaybeLater<T> = T | Promise<T>;
 
-function admit(
-  context: VisitContext,
-  link: Link,
-  page: Page,
-  depth: number,
-  from: string,
-): MaybeLater<CrawlRequest | typeof SEEN | undefined> {
-  if (context.robots !== undefined && (link.nofollow || isForbidden(link, page)))
+function admit(context: VisitContext, link: Link, on: Place): MaybeLater<CrawlRequest | typeof SEEN | undefined> {
+  const { admission, hooks, robots } = context;
+  const { depth, known, page, url: from } = on;
+  if (robots !== undefined && (link.nofollow || isForbidden(link, page)))
     return refuse(context, link.url, { reason: 'nofollow' }, from);
-  const init = { depth, referrer: from, source: link.source };
-  const { reason, error } = context.admission.refusal(link.url, init, new Found(link, depth, from));
-  if (reason !== undefined) return refuse(context, link.url, { reason, error }, from);
-  const wanted = context.hooks.shouldVisit(link, page);
-  if (wanted === true) return queued(context, link.url, init, page);
+  const isKnown = known?.has(link.url) === true;
+  if (!isKnown || !on.isOpen) {
+    const { reason, error } = admission.refusal(link.url, { depth }, new Found(link, depth, from));
+    if (reason !== undefined) return refuse(context, link.url, { reason, error }, from);
+  }
+  const wanted = hooks.shouldVisit(link, page);
+  if (wanted === true) return isKnown ? SEEN : queued(context, link, on);
   if (wanted === false) return refuse(context, link.url, { reason: 'should-visit' }, from);
-  return wanted.then((verdict) =>
-    verdict ? queued(context, link.url, init, page) : refuse(context, link.url, { reason: 'should-visit' }, from),
-  );
+  return wanted.then((verdict) => {
+    if (!verdict) return refuse(context, link.url, { reason: 'should-visit' }, from);
+    return isKnown ? SEEN : queued(context, link, on);
+  });
 }
 
-function queued(
-  { admission, events, hooks, knownUrls }: VisitContext,
-  url: string,
-  init: { readonly depth: number; readonly referrer: string; readonly source: string },
-  page: Page,
-): MaybeLater<CrawlRequest | typeof SEEN> {
-  if (knownUrls.has(url) && !events.wants('skip')) return SEEN;
-  return prioritized(hooks.prioritize, admission.request(url, init), page);
+function queued({ admission, hooks }: VisitContext, link: Link, on: Place): MaybeLater<CrawlRequest> {
+  const init = { depth: on.depth, referrer: on.url, source: link.source };
+  return prioritized(hooks.prioritize, admission.request(link.url, init), on.page);
 }
 
 /** The request in the front queue that the user chose for it. */

@@ -11,14 +11,14 @@ const { values, positionals } = parseArgs({
 const { Crawler, UrlFilter } = await import(`${values.dist}/bundle/index.js`);
 const { SEED, CONC = '32', CAP, PAGES } = process.env;
 if (SEED === undefined) throw new Error('Set SEED to the URL to begin at.');
-const net = new URL(SEED).hostname.split('.').slice(0, 2).join('.');
+const site = new RegExp(`^http://${new URL(SEED).hostname.split('.').slice(0, 2).join('\\.')}\\.`);
 
 const result = { visited: 0, titles: 0, links: 0, errors: 0 };
 const crawler = new Crawler({
   userAgent: 'bench/1.0 (+mailto:bench@example.org)',
   transport: positionals[0] ?? 'got',
   // The hosts of the site: addresses of loopback that begin alike.
-  scope: UrlFilter.from((url) => (url.hostname.startsWith(net) ? undefined : 'off-site')),
+  scope: UrlFilter.matching({ allow: [site] }),
   network: 'any',
   concurrency: Number(CONC),
   maxPages: CAP !== undefined && CAP !== PAGES ? Number(CAP) : Number.POSITIVE_INFINITY,
