@@ -54,6 +54,8 @@ export class Session {
         maxPagesPerHost: settings.maxPagesPerHost,
         canonical: settings.canonical,
       });
+      // A store that learns the rules before the seeds need not go over the hosts of all of them.
+      await frontier.nextDueAt();
       const session = new Session(settings, store, frontier, owned);
       await session.#restore();
       await session.fetcher.ready();
