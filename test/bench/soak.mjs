@@ -28,7 +28,7 @@ const HOSTS = 400;
 /** URLs that wait, so that there is always work, and no more. */
 const WAITING = 2000;
 /** What may grow between the second and the last quarter of the time. */
-const LIMITS = { rssMiB: 20, heapMiB: 10, externalMiB: 10, handles: 20, sockets: 20 };
+const LIMITS = { rssMiB: 20, heapMiB: 20, externalMiB: 20, handles: 20, sockets: 20 };
 /** What has its host wait for a day, as it may; and what fills 50 MiB each time, as a sitemap may. */
 const LEFT_OUT = ['status-throttled-absurd', 'sitemap-endless'];
 
