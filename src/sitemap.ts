@@ -53,10 +53,14 @@ export function parseSitemap(body: Uint8Array | string, context: SitemapContext)
  * {@link parseSitemap} for what {@link unpackSitemap} gave, in steps of some milliseconds. A step throws
  * {@link CrawlError} `CRAWL_SITEMAP_INVALID` as {@link parseSitemap} does.
  */
-export function* sitemapInSteps(bytes: Uint8Array, context: SitemapContext): Generator<void, Sitemap, undefined> {
+export function* sitemapInSteps(
+  bytes: Uint8Array,
+  context: SitemapContext,
+  stepBytes: number = STEP_BYTES,
+): Generator<void, Sitemap, undefined> {
   try {
     const reader = new SitemapReader(context.url);
-    for (const part of textInParts(bytes, context)) {
+    for (const part of textInParts(bytes, context, stepBytes)) {
       reader.write(part);
       if (reader.done) break;
       yield;
@@ -66,6 +70,8 @@ export function* sitemapInSteps(bytes: Uint8Array, context: SitemapContext): Gen
     throw unreadable(thrown, context);
   }
 }
+
+const STEP_BYTES = 65_536;
 
 function unreadable(thrown: unknown, { url }: SitemapContext): CrawlError {
   return toCrawlError(thrown, 'CRAWL_SITEMAP_INVALID', `The sitemap ${url} cannot be read`, { url });

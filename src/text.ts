@@ -55,6 +55,7 @@ export function decodeText(body: Uint8Array, contentType: string | readonly stri
 export function* decodeInSteps(
   body: Uint8Array,
   contentType: string | readonly string[] | undefined,
+  stepBytes: number = STEP_BYTES,
 ): Generator<void, DecodedText, undefined> {
   const { bytes, ...about } = recognized(body, contentType);
   const { encoding } = about;
@@ -65,8 +66,8 @@ export function* decodeInSteps(
   const Decoder = encoding === 'utf-8' ? TextDecoder : encodings().TextDecoder;
   const decoder = new Decoder(encoding, KEEP_MARK);
   const parts: string[] = [];
-  for (let at = 0; at < bytes.length; at += STEP_BYTES) {
-    parts.push(decoder.decode(bytes.subarray(at, at + STEP_BYTES), { stream: true }));
+  for (let at = 0; at < bytes.length; at += stepBytes) {
+    parts.push(decoder.decode(bytes.subarray(at, at + stepBytes), { stream: true }));
     yield;
   }
   parts.push(decoder.decode());

@@ -69,7 +69,7 @@ export interface ScanResult {
 export type ScanSteps = Generator<void, ScanResult, undefined>;
 
 /** How much is done in one step. */
-interface StepSize {
+export interface StepSize {
   readonly characters: number;
   readonly references: number;
 }
@@ -78,14 +78,14 @@ const ALL_AT_ONCE: StepSize = { characters: Number.POSITIVE_INFINITY, references
 /** Some milliseconds, whatever the document is. */
 const SMALL_STEPS: StepSize = { characters: 32_768, references: 512 };
 
-let stepsOf: (extractor: LinkExtractor, document: LinkDocument) => ScanSteps;
+let stepsOf: (extractor: LinkExtractor, document: LinkDocument, size: StepSize) => ScanSteps;
 
 /**
  * {@link LinkExtractor.scan} in steps, between which other work may be done, other scans too. Only a long tag or a long
  * text without tags is one step for itself.
  */
-export function scanInSteps(extractor: LinkExtractor, document: LinkDocument): ScanSteps {
-  return stepsOf(extractor, document);
+export function scanInSteps(extractor: LinkExtractor, document: LinkDocument, size: StepSize = SMALL_STEPS): ScanSteps {
+  return stepsOf(extractor, document, size);
 }
 
 /**
@@ -98,7 +98,7 @@ export function scanInSteps(extractor: LinkExtractor, document: LinkDocument): S
  */
 export class LinkExtractor {
   static {
-    stepsOf = (extractor, document) => extractor.#steps(document, SMALL_STEPS, OWN_MEMORY);
+    stepsOf = (extractor, document, size) => extractor.#steps(document, size, OWN_MEMORY);
   }
 
   /** The options it was made with, defaults filled in. */

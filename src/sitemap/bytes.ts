@@ -56,15 +56,17 @@ export async function unpackSitemap(body: Uint8Array, context: SitemapContext): 
 }
 
 /** The text of an unpacked sitemap in parts, each some milliseconds of work to read. */
-export function* textInParts(bytes: Uint8Array, context: SitemapContext): Generator<string, void, undefined> {
+export function* textInParts(
+  bytes: Uint8Array,
+  context: SitemapContext,
+  partBytes: number,
+): Generator<string, void, undefined> {
   const decoder = new TextDecoder(encodingOf(bytes, context));
-  for (let at = 0; at < bytes.length; at += PART_BYTES) {
-    yield decoder.decode(bytes.subarray(at, at + PART_BYTES), { stream: true });
+  for (let at = 0; at < bytes.length; at += partBytes) {
+    yield decoder.decode(bytes.subarray(at, at + partBytes), { stream: true });
   }
   yield decoder.decode();
 }
-
-const PART_BYTES = 65_536;
 
 const gunzipLater = promisify(gunzip) as (bytes: Uint8Array, options: ZlibOptions) => Promise<Buffer>;
 

@@ -11,6 +11,7 @@ const json = process.argv.includes('--json') ? ['--json'] : [];
 const BENCHES = {
   crawl: ['crawl.mjs'],
   extract: ['extract.mjs'],
+  blocking: ['blocking.mjs'],
   fetch: ['fetch.mjs'],
   queued: ['memory.mjs', 'queued'],
   seen: ['memory.mjs', 'seen'],
