@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -504,6 +505,23 @@ describe('The threads of a page worker', () => {
     expect(await running).toMatchObject({ pages: 2, queued: 1 });
     expect(data).toEqual([0, 1].map(() => expect.objectContaining({ gate: 'open' })));
   });
+
+  test.runIf(process.platform === 'linux')(
+    'are all gone when the crawl is over, those too that were cut short',
+    async () => {
+      const paths = ['/?do=wait', '/?do=hang', '/?do=exit', '/good'];
+      await using site = await serve(Object.fromEntries(paths.map((path) => [path, path])));
+      const seeds = paths.map((path) => site.url(path));
+      const running = () => readdirSync('/proc/self/task').length;
+      // Starts what a process of Node's has besides.
+      await crawl(seeds, { pageWorker: undefined });
+      const before = running();
+      const { errors } = await crawl(seeds, { threads: 3, pageWorkerTimeoutMs: 1500 });
+      expect(errors).toHaveLength(3);
+      // Ending a thread takes it a moment.
+      await expect.poll(running, { timeout: 10_000 }).toBeLessThanOrEqual(before);
+    },
+  );
 
   const PROGRAM = `
     const server = require('node:http').createServer((request, response) => {

@@ -13,6 +13,7 @@ const BENCHES = {
   extract: ['extract.mjs'],
   blocking: ['blocking.mjs'],
   fetch: ['fetch.mjs'],
+  'page-worker': ['page-worker.mjs'],
   queued: ['memory.mjs', 'queued'],
   seen: ['memory.mjs', 'seen'],
   simulate: ['simulate.mjs'],
