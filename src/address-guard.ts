@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { addressRange, oneSpelling } from './address-guard/ranges.ts';
 import { CrawlError } from './errors.ts';
+import { mustTake } from './options.ts';
 
 export { addressRange } from './address-guard/ranges.ts';
 
@@ -64,6 +65,7 @@ export class AddressGuard {
 
   /** Notes that the user named this host himself. With `'seeds'`, whatever it resolves to may be connected to. */
   allowHost(hostname: string): void {
+    mustTake('AddressGuard.allowHost', 'the name of a host', typeof hostname === 'string', hostname);
     this.#named.add(bareHost(hostname));
   }
 
@@ -83,6 +85,7 @@ export class AddressGuard {
    * @throws {@link CrawlError} `CRAWL_ADDRESS_REFUSED`, with the name of the range in its message.
    */
   check(address: string, hostname: string): void {
+    mustTake('AddressGuard.check', 'an IP address as a string', typeof address === 'string', address);
     const network = this.#network;
     if (network === 'any') return;
     if (typeof network === 'function') {

@@ -1,6 +1,7 @@
 import { type NamedMeta, scanMetas } from './directives/meta-scan.ts';
 import { addContent, addFields, addLine, newSum } from './directives/rules.ts';
 import { type HeaderSource, headerLines, productToken } from './headers.ts';
+import { mustTake } from './options.ts';
 import type { RobotsDirectives } from './types.ts';
 
 export type { NamedMeta };
@@ -14,12 +15,16 @@ export type { NamedMeta };
  *
  * @param page - Header names in any case; `html` is read as a browser without scripting does.
  * @param userAgent - A product token, or a whole `User-Agent` header.
- * @returns `true` for what is not forbidden. Never throws.
+ * @returns `true` for what is not forbidden.
+ * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where `page` is no object, or its `html` no text.
  */
 export function robotsDirectives(
   page: { readonly headers?: HeaderSource; readonly html?: string },
   userAgent: string,
 ): RobotsDirectives {
+  mustTake('robotsDirectives', 'an object with headers and html', page !== null && typeof page === 'object', page);
+  const isText = page.html === undefined || typeof page.html === 'string';
+  mustTake('robotsDirectives', 'the text of a document as html', isText, page.html);
   const meta = page.html === undefined || page.html === '' ? [] : scanMetas(page.html);
   return applyDirectives({ meta, headers: page.headers ?? {} }, userAgent);
 }

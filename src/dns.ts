@@ -1,7 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { askLookup, type DnsLookup, failed, type ResolvedAddress } from './dns/ask-lookup.ts';
 import { CrawlError, describeThrown, isCrawlError } from './errors.ts';
-import { integer, onlyKnown } from './options.ts';
+import { integer, onlyKnown, show } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
 import { steady } from './steady-clock.ts';
 import { systemLookup } from './system-lookup.ts';
@@ -121,6 +121,10 @@ export class DnsCache {
    * @throws {@link CrawlError} `CRAWL_DNS_FAILED`, retryable, with the resolver's error as its cause.
    */
   resolve(hostname: string): Promise<readonly ResolvedAddress[]> {
+    if (typeof hostname !== 'string') {
+      const message = `DnsCache.resolve takes the name of a host, not ${show(hostname)}.`;
+      return Promise.reject(new CrawlError('CRAWL_OPTION_INVALID', message));
+    }
     const host = bareName(hostname);
     const family = isIP(host);
     if (family !== 0) return Promise.resolve([{ address: host, family: family === 4 ? 4 : 6 }]);

@@ -48,8 +48,11 @@ export function partitionOf(host: string, partitions: number): number {
   if (!Number.isInteger(partitions) || partitions < 1) {
     throw new CrawlError(
       'CRAWL_OPTION_INVALID',
-      `Hosts are split into a whole number of partitions, not ${partitions}.`,
+      `Hosts are split into a whole number of partitions, not ${String(partitions)}.`,
     );
+  }
+  if (typeof host !== 'string') {
+    throw new CrawlError('CRAWL_OPTION_INVALID', `partitionOf takes the name of a host, not a ${typeof host}.`);
   }
   return crc32(host) % partitions;
 }

@@ -1,6 +1,6 @@
 import { CrawlError, toCrawlError } from './errors.ts';
 import { MOST_AT_ONCE, offerInParts } from './frontier/in-parts.ts';
-import { type Complete, integer, onlyKnown, show } from './options.ts';
+import { type Complete, integer, mustTake, onlyKnown, show } from './options.ts';
 import { type Observation, Politeness, type PolitenessOptions } from './politeness.ts';
 import type {
   Clock,
@@ -45,6 +45,8 @@ export const FRONTIER_DEFAULTS: Complete<Pick<FrontierOptions, 'maxPagesPerHost'
   maxPagesPerHost: Number.POSITIVE_INFINITY,
   leaseTtlMs: 300_000,
 };
+
+const OUTCOMES: ReadonlySet<OutcomeKind> = new Set(['done', 'failed', 'skipped', 'redirected', 'deferred', 'retry']);
 
 const OPTIONS = ['store', 'politeness', 'clock', 'prioritize', 'canonical', ...Object.keys(FRONTIER_DEFAULTS)];
 
@@ -139,6 +141,8 @@ export class Frontier {
   async offer(requests: Iterable<Offer> | string | URL, onKnown?: OnKnown): Promise<number> {
     this.#mustBeOpen();
     const offers = typeof requests === 'string' || requests instanceof URL ? [requests] : requests;
+    const isList = typeof (offers as Iterable<Offer> | null | undefined)?.[Symbol.iterator] === 'function';
+    mustTake('Frontier.offer', 'a URL, or a list of URLs and requests', isList, requests);
     const batch = this.#requests(offers);
     if (batch.length <= MOST_AT_ONCE) return this.#store.offer(batch, this.#clock.now(), onKnown);
     const known: number[] = [];
@@ -171,6 +175,9 @@ export class Frontier {
    */
   async settle(lease: Lease, outcome: Outcome, onKnown?: OnKnown): Promise<FrontierSettleResult> {
     this.#mustBeOpen();
+    mustBeLease('settle', lease);
+    const isOutcome = OUTCOMES.has(outcome?.outcome);
+    mustTake('Frontier.settle', "an object with an outcome, such as { outcome: 'done' }", isOutcome, outcome);
     const outlinks = this.#requests(outcome.outlinks ?? []);
     if (outlinks.length > MOST_AT_ONCE) return this.#settleInParts(lease, outcome, outlinks, onKnown);
     return this.#settle(lease, outcome, outlinks, onKnown);
@@ -218,6 +225,7 @@ export class Frontier {
   /** Holds a lease for another `leaseTtlMs`; `false` where it was lost. */
   async renew(lease: Lease): Promise<boolean> {
     this.#mustBeOpen();
+    mustBeLease('renew', lease);
     return this.#store.renew(lease, this.#clock.now(), this.#leaseTtlMs);
   }
 
@@ -229,6 +237,7 @@ export class Frontier {
    */
   async claimAddress(lease: Lease, address: string): Promise<number> {
     this.#mustBeOpen();
+    mustBeLease('claimAddress', lease);
     if (!this.#rules.shareAddress) return 0;
     return this.#store.claimAddress(lease, address, this.#clock.now());
   }
@@ -401,6 +410,11 @@ function putOff(host: HostPatch, { hostBlockedUntil, hostNextAt }: Outcome): Hos
     nextAt: later(host.nextAt, hostNextAt),
     blockedUntil: later(host.blockedUntil, hostBlockedUntil),
   };
+}
+
+function mustBeLease(method: string, lease: Lease): void {
+  const isLease = typeof lease?.fence === 'number' && typeof lease.request === 'object';
+  mustTake(`Frontier.${method}`, 'a lease of this frontier', isLease, lease);
 }
 
 function isRequest(offer: Offer): offer is CrawlRequest {

@@ -81,6 +81,15 @@ export function oneOf<T extends string>(name: string, value: unknown, fallback: 
   );
 }
 
+/**
+ * Refuses a wrong argument, and says what to pass in its place.
+ * @param takes - What `call` takes, as in "a string with the URL".
+ * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where `isRight` is `false`.
+ */
+export function mustTake(call: string, takes: string, isRight: boolean, given: unknown): void {
+  if (!isRight) throw new CrawlError('CRAWL_OPTION_INVALID', `${call} takes ${takes}, not ${show(given)}.`);
+}
+
 /** A value as it may stand in a message: short, and never throwing. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);

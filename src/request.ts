@@ -1,3 +1,4 @@
+import { mustTake } from './options.ts';
 import type { CrawlRequest } from './types.ts';
 import { canonicalForm, hostOf, resolveUrl } from './url.ts';
 
@@ -15,12 +16,13 @@ export interface CanonicalOptions {
 
 /**
  * The request for a URL, or `null` where it can't be crawled: no http or https URL.
- * Never throws.
+ * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where `init` is no object.
  */
 export function createRequest(init: RequestInit, options?: CanonicalOptions): CrawlRequest | null {
+  mustTake('createRequest', 'an object with a url', init !== null && typeof init === 'object', init);
   const { url: given } = init;
-  const url = resolveUrl(typeof given === 'string' ? given : given.href);
-  return url === null ? null : requestFor(url, init, options);
+  const url = resolveUrl(typeof given === 'string' ? given : String((given as URL | undefined)?.href));
+  return url === null ? null : requestFor(url, init, options ?? undefined);
 }
 
 /**

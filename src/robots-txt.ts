@@ -1,5 +1,6 @@
 import { CrawlError } from './errors.ts';
 import { productToken } from './headers.ts';
+import { mustTake } from './options.ts';
 import { canonicalPath } from './robots-txt/canonical.ts';
 import { type Group, type RobotsRecord, readRecords, selectGroup } from './robots-txt/group.ts';
 import { type RobotsBytes, readBytes } from './robots-txt/lines.ts';
@@ -73,6 +74,7 @@ export class RobotsTxt {
    * @throws {@link CrawlError} `CRAWL_URL_INVALID` where the URL is not of this file's {@link origin}.
    */
   matches(url: string, userAgent: RobotsAgent): RobotsMatch {
+    mustTake('RobotsTxt', 'a URL as a string', typeof url === 'string', url);
     // A plain path is in canonical form as it is.
     const path = plainPathOf(url, this.origin) ?? canonicalPath(this.#pathOf(url));
     if (path === '/robots.txt') return { allowed: true };
@@ -120,6 +122,8 @@ export class RobotsTxt {
   }
 
   #agent(userAgent: RobotsAgent): { readonly group: Group | undefined; readonly rules: RuleSet } {
+    const isAgent = typeof userAgent === 'string' || Array.isArray(userAgent);
+    mustTake('RobotsTxt', 'a user agent as a string, or a list of them', isAgent, userAgent);
     const key = typeof userAgent === 'string' ? userAgent : JSON.stringify(userAgent);
     let agent = this.#agents.get(key);
     if (agent === undefined) {

@@ -1,4 +1,5 @@
 import { type CrawlError, toCrawlError } from './errors.ts';
+import { mustTake } from './options.ts';
 import { MAX_SITEMAP_BYTES, type SitemapContext, textInParts, toText, unpackSitemap } from './sitemap/bytes.ts';
 import type { ChangeFrequency, SitemapAlternate, SitemapEntry, SitemapNews, SitemapVideo } from './sitemap/entry.ts';
 import { AtomVisitor, RssVisitor } from './sitemap/feed.ts';
@@ -40,6 +41,8 @@ interface Collector extends XmlVisitor {
  * unpacked, or has more than {@link MAX_SITEMAP_BYTES} unpacked; nothing else.
  */
 export function parseSitemap(body: Uint8Array | string, context: SitemapContext): Sitemap {
+  const isContext = context !== null && typeof context === 'object';
+  mustTake('parseSitemap', 'an object with the url of the sitemap as its second argument', isContext, context);
   try {
     const reader = new SitemapReader(context.url);
     reader.write(toText(body, context));

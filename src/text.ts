@@ -2,6 +2,7 @@ import { Buffer, isAscii, isUtf8, transcode } from 'node:buffer';
 import { createRequire } from 'node:module';
 import { endianness } from 'node:os';
 import { parseContentType } from './headers.ts';
+import { mustTake } from './options.ts';
 import { declaredLabels } from './text/declaration.ts';
 
 /** A body as text. */
@@ -41,12 +42,13 @@ let loaded: Encodings | undefined;
  * The text of a body. Its encoding is what the first of these says: a byte order mark, the `charset` of the header, a
  * declaration in the first 1024 bytes (`<meta>`, or that of XML). Where none does, it is UTF-8 if it is valid as such,
  * else windows-1252. A label that names no encoding is passed over. What can't be decoded becomes U+FFFD; a byte order
- * mark is left out. Never throws.
+ * mark is left out. Never throws because of what the bytes are.
  *
  * @param contentType - The header as it came. The kind of markup decides which declarations count; without a type, both.
  * @see https://encoding.spec.whatwg.org/ and https://html.spec.whatwg.org/#determining-the-character-encoding
  */
 export function decodeText(body: Uint8Array, contentType: string | readonly string[] | undefined): DecodedText {
+  mustTake('decodeText', 'the bytes of a body', body instanceof Uint8Array, body);
   const { bytes, ...about } = recognized(body, contentType);
   return { text: decodeAs(bytes, about.encoding), ...about };
 }

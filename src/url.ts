@@ -57,7 +57,7 @@ export function canonicalizeUrl(
   options?: { stripTracking?: boolean; sortQuery?: boolean },
 ): string | null {
   const resolved = resolveUrl(input, base);
-  return resolved === null ? null : canonicalForm(resolved, options);
+  return resolved === null ? null : canonicalForm(resolved, options ?? undefined);
 }
 
 /**

@@ -63,6 +63,7 @@ const GLOBAL_UNICAST = range6('2000::/3', 'global');
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry
  */
 export function addressRange(address: string): string | undefined {
+  if (typeof address !== 'string') return 'not-an-address';
   const bare = withoutZone(address);
   if (isIPv4(bare)) return named4(toInteger(bare));
   if (!isIPv6(bare)) return 'not-an-address';

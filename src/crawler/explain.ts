@@ -1,4 +1,5 @@
 import { Admission } from '../admission.ts';
+import { mustTake } from '../options.ts';
 import type { CrawlStore, UrlRecord } from '../ports.ts';
 import { createRequest } from '../request.ts';
 import { openForReading } from '../store/open.ts';
@@ -14,6 +15,7 @@ export interface OpenCrawl {
 
 /** See `Crawler.explain`. A directory that is not open is looked into without disturbing whoever crawls there. */
 export async function explain(url: string, settings: Settings, open: OpenCrawl): Promise<Explanation> {
+  mustTake('Crawler.explain', 'a URL as a string', typeof url === 'string' || (url as unknown) instanceof URL, url);
   const request = createRequest({ url }, settings.canonical);
   if (request === null) {
     return { url, canonical: null, host: undefined, state: 'unknown', reason: 'url-invalid', fetches: [] };

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { CrawlError } from '../errors.ts';
+import { isThenable } from '../promises.ts';
 
 /** One address of a host. */
 export interface ResolvedAddress {
@@ -34,19 +35,16 @@ export function askLookup(lookup: DnsLookup, hostname: string): Promise<readonly
         reject(error);
       }
     };
-    const called = lookup(hostname, { all: true, family: 0 }, (error, answer) =>
+    const called: unknown = lookup(hostname, { all: true, family: 0 }, (error, answer) =>
       error ? reject(error) : answered(answer),
     );
-    if (!isThenable(called)) return;
-    called.then((answer) => {
-      // An async function written for the callback has nothing to say when it returns.
-      if (answer !== undefined || lookup.length < 3) answered(answer);
-    }, reject);
+    if (isThenable(called)) {
+      (called as PromiseLike<LookupAnswer | undefined>).then((answer) => {
+        // An async function written for the callback has nothing to say when it returns.
+        if (answer !== undefined || lookup.length < 3) answered(answer);
+      }, reject);
+    } else if (typeof called === 'string' || Array.isArray(called)) answered(called);
   });
-}
-
-function isThenable<T>(value: T): value is T & PromiseLike<LookupAnswer | undefined> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 
 function toAddresses(hostname: string, answer: LookupAnswer | undefined): readonly ResolvedAddress[] {

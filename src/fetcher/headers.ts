@@ -1,5 +1,6 @@
 import zlib from 'node:zlib';
 import { CrawlError, toCrawlError } from '../errors.ts';
+import { mustTake } from '../options.ts';
 import { ignore, isThenable } from '../promises.ts';
 import type { Headers } from '../types.ts';
 import { checkUserAgent } from '../user-agent.ts';
@@ -77,6 +78,7 @@ function addValidators(headers: Record<string, string>, validators: Validators |
 
 /** What an answer has to be asked again by, as {@link Validators}; of several lines of one name the first. */
 export function validatorsOf(headers: Headers): Validators | undefined {
+  mustTake('validatorsOf', 'the headers of an answer', headers !== null && typeof headers === 'object', headers);
   const etag = firstOf(headers.etag);
   const lastModified = firstOf(headers['last-modified']);
   if (etag === undefined && lastModified === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { CrawlError } from '../errors.ts';
-import { boolean, integer, oneOf, onlyKnown, show } from '../options.ts';
+import { boolean, integer, mustTake, oneOf, onlyKnown, show } from '../options.ts';
 import type { RobotsSource, Transport, TransportResponse } from '../ports.ts';
 import type { Headers } from '../types.ts';
 import { Chain, type HopTransport } from './chain.ts';
@@ -87,6 +87,8 @@ export class Fetcher implements RobotsSource {
   async #fetch(request: FetchRequest, signal?: AbortSignal, origin?: string): Promise<FetchResult> {
     if (this.#closed) throw closedError(request?.url);
     checkRequest(request);
+    const isSignal = signal === undefined || signal instanceof AbortSignal;
+    mustTake('Fetcher.fetch', 'an AbortSignal as its second argument', isSignal, signal);
     const { fragment, url } = startOf(request.url);
     const loading = this.#transport.ready?.();
     if (loading !== undefined) {
@@ -123,6 +125,7 @@ export class Fetcher implements RobotsSource {
       readonly origin?: string;
     },
   ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Uint8Array; readonly url: string }> {
+    mustTake('Fetcher.getOnce', 'an object with maxBytes and userAgent', isObject(options), options);
     const { status, headers, body, finalUrl } = await this.#fetch(
       {
         url,
@@ -171,6 +174,10 @@ async function askTransport(transport: Transport, hop: Hop): Promise<TransportRe
   }
   deadline.watch((reason) => response.body.destroy(reason));
   return response;
+}
+
+function isObject(value: unknown): boolean {
+  return value !== null && typeof value === 'object';
 }
 
 function checkRequest(request: FetchRequest): void {

@@ -8,6 +8,7 @@ export type HeaderSource = Readonly<Record<string, string | readonly string[] | 
  * @returns Empty where there is none. Never throws.
  */
 export function headerLines(headers: HeaderSource, name: string): string[] {
+  if (headers === null || typeof headers !== 'object') return [];
   const wanted = name.toLowerCase();
   const lines: string[] = [];
   for (const key of Object.keys(headers)) {
@@ -21,8 +22,8 @@ export function headerLines(headers: HeaderSource, name: string): string[] {
 
 /** One or several lines, or none, as an array. */
 export function toLines(value: string | readonly string[] | undefined): readonly string[] {
-  if (value === undefined || value === null) return [];
-  return typeof value === 'string' ? [value] : value;
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value : [];
 }
 
 /** Splits at a separator that stands outside of quoted strings (RFC 9110, 5.6.4), in one pass. */

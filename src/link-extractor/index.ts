@@ -1,6 +1,6 @@
 import { applyDirectives } from '../directives.ts';
 import { CrawlError } from '../errors.ts';
-import { type Complete, integer, oneOf, onlyKnown } from '../options.ts';
+import { type Complete, integer, mustTake, oneOf, onlyKnown } from '../options.ts';
 import type { Headers, Link } from '../types.ts';
 import { codesOf, OWN_MEMORY } from './codes.ts';
 import { Collector } from './collector.ts';
@@ -125,18 +125,24 @@ export class LinkExtractor {
     this.#maxLinks = this.options.maxLinks;
   }
 
-  /** The links of a document. Never throws. */
+  /**
+   * The links of a document, whatever it holds.
+   * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where it is given otherwise than as text and an address.
+   */
   extract(document: LinkDocument): Link[] {
     return this.scan(document).links;
   }
 
-  /** The links of a document, with what else the same pass finds. Never throws. */
+  /**
+   * The links of a document, with what else the same pass finds.
+   * @throws {@link CrawlError} as {@link LinkExtractor.extract} does.
+   */
   scan(document: LinkDocument): ScanResult {
     return finish(this.#steps(document, ALL_AT_ONCE, 0));
   }
 
   *#steps(document: LinkDocument, size: StepSize, depth: number): ScanSteps {
-    const { html, headers = {}, userAgent = '' } = document;
+    const { html, headers = {}, userAgent = '' } = checked(document);
     const reader = new MarkupReader(html, codesOf(html, depth));
     const found = yield* findReferences(reader, this.#rules, depth, size.characters);
     const ofDocument = new Resolver(document.url);
@@ -201,4 +207,25 @@ function finish<T>(steps: Generator<void, T, undefined>): T {
 function titleOf(html: string, found: References): string | undefined {
   if (found.titleStart < 0) return undefined;
   return detached(foldSpace(decodeText(html.slice(found.titleStart, found.titleEnd))));
+}
+
+/** @throws {@link CrawlError} `CRAWL_OPTION_INVALID` */
+function checked(document: LinkDocument): LinkDocument {
+  const call = 'LinkExtractor';
+  mustTake(
+    call,
+    'a document: an object with url and html',
+    document !== null && typeof document === 'object',
+    document,
+  );
+  mustTake(call, 'the text of a document as its html', typeof document.html === 'string', document.html);
+  mustTake(call, 'the address of a document as its url', typeof document.url === 'string', document.url);
+  const { headers } = document;
+  mustTake(
+    call,
+    'headers as an object',
+    headers === undefined || (headers !== null && typeof headers === 'object'),
+    headers,
+  );
+  return document;
 }

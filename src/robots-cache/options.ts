@@ -1,5 +1,5 @@
 import { CrawlError } from '../errors.ts';
-import { integer, oneOf, onlyKnown } from '../options.ts';
+import { integer, mustTake, oneOf, onlyKnown } from '../options.ts';
 import type { Clock, MetaStorage, RobotsSource } from '../ports.ts';
 import { steady } from '../steady-clock.ts';
 import { OwnSource } from './own-source.ts';
@@ -61,6 +61,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** @param given - Options, or a source alone. */
 export function readOptions(given: RobotsCacheOptions | RobotsSource): Settings {
   const defaults = ROBOTS_CACHE_DEFAULTS;
+  const isObject = given !== null && typeof given === 'object';
+  mustTake('RobotsCache', 'an object of options, or a source such as a Fetcher', isObject, given);
   const options: RobotsCacheOptions = 'getOnce' in given ? { source: given } : given;
   onlyKnown('RobotsCache', options, ['source', 'clock', 'storage', 'onStorageError', ...Object.keys(defaults)]);
   if (options.source !== undefined && typeof options.source?.getOnce !== 'function') {

@@ -1,3 +1,4 @@
+import { mustTake } from '../options.ts';
 /** Bytes of a robots.txt that are read; RFC 9309, section 2.5, asks for no less, and Google reads no more. */
 export const ROBOTS_MAX_BYTES = 512_000;
 
@@ -28,6 +29,8 @@ export interface Field {
 
 /** Takes a copy, so that the caller may use its buffer again. */
 export function readBytes(body: string | Uint8Array): RobotsBytes {
+  const isFile = typeof body === 'string' || body instanceof Uint8Array;
+  mustTake('RobotsTxt.parse', 'the text or the bytes of a file', isFile, body);
   const whole = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
   const kept = Buffer.from(whole.subarray(0, ROBOTS_MAX_BYTES));
   // Whoever fetched it may have stopped at the limit, so a file of just this length counts as cut.

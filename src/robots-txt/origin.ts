@@ -1,4 +1,5 @@
 import { CrawlError } from '../errors.ts';
+import { show } from '../options.ts';
 
 /**
  * The origin whose robots.txt governs a URL: scheme, host and port, as `http://host` or `http://host:8080`.
@@ -45,10 +46,10 @@ export function plainPathOf(url: string, origin: string): string | undefined {
 
 /** @throws {@link CrawlError} `CRAWL_URL_INVALID` */
 export function parseHttpUrl(url: string | URL): URL {
-  const parsed = typeof url === 'string' ? tryParse(url) : url;
+  const parsed = typeof url === 'string' ? tryParse(url) : url instanceof URL ? url : undefined;
   if (parsed !== undefined && (parsed.protocol === 'http:' || parsed.protocol === 'https:')) return parsed;
-  throw new CrawlError('CRAWL_URL_INVALID', `robots.txt needs an absolute http or https URL, not "${url}".`, {
-    url: String(url),
+  throw new CrawlError('CRAWL_URL_INVALID', `robots.txt needs an absolute http or https URL, not ${show(url)}.`, {
+    url: typeof url === 'string' ? url : undefined,
   });
 }
 

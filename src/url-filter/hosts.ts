@@ -90,7 +90,7 @@ export function hostAndPort(url: ReadableUrl): string {
 
 function parseSeeds(filter: string, seeds: FilterSeeds): URL[] {
   const list = typeof seeds === 'string' || seeds instanceof URL ? [seeds] : seeds;
-  if (list === null || typeof list !== 'object' || !(Symbol.iterator in list)) {
+  if (typeof (list as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator] !== 'function') {
     throw invalid(filter, `a URL or several, not ${show(seeds)}`);
   }
   return Array.from(list, (seed) => {

@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CrawlError, toCrawlError } from '../../errors.ts';
-import { boolean, type Complete, number, oneOf, onlyKnown, show } from '../../options.ts';
+import { boolean, type Complete, mustTake, number, oneOf, onlyKnown, show } from '../../options.ts';
 import type { Sink } from '../../ports.ts';
 import type { Page } from '../../types.ts';
 import { canonicalizeUrl } from '../../url.ts';
@@ -76,8 +76,13 @@ export class FileSink implements Sink {
     }
   }
 
-  /** Where the page of a URL is written, as a path below the working directory or an absolute one. */
+  /**
+   * Where the page of a URL is written, as a path below the working directory or an absolute one.
+   * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where one of them is none.
+   */
   pathFor(url: string, contentType: string): string {
+    mustTake('FileSink.pathFor', 'an absolute URL', typeof url === 'string' && URL.canParse(url), url);
+    mustTake('FileSink.pathFor', 'a media type as its second argument', typeof contentType === 'string', contentType);
     return join(this.#directory, this.#relative(url, contentType));
   }
 
@@ -88,6 +93,7 @@ export class FileSink implements Sink {
    * left behind then; one that was there stays.
    */
   async write(page: Page): Promise<void> {
+    mustTake('FileSink.write', 'a page', page !== null && typeof page === 'object', page);
     const writing = this.#write(page);
     this.#begun.add(writing);
     try {
