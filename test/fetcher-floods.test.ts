@@ -63,6 +63,21 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect(site.connections).toBe(1);
   });
 
+  test('a connection is not watched for longer than an answer takes', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on('warning', onWarning);
+    await using site = await startRawSite((socket: Socket) => {
+      socket.on('data', () => socket.write(`${CHUNKED}5\r\nhello\r\n0\r\n\r\n`));
+    });
+    await using fetcher = newFetcher();
+    // Node warns of the eleventh listener.
+    for (let n = 0; n < 20; n++) expect((await fetcher.fetch({ url: site.url('/') })).body.toString()).toBe('hello');
+    expect(site.connections).toBe(1);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   test('a body in chunks of one byte is a body', async () => {
     await using site = await startRawSite((socket: Socket) => {
       socket.once('data', () => socket.write(`${CHUNKED}${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`));

@@ -1,4 +1,5 @@
 // Every misbehaviour of the hostile server, met alone.
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CRAWL_ERROR_CODES, isCrawlError } from '../src/index.ts';
@@ -117,23 +118,32 @@ describe.each(TRANSPORTS)('a fetch over %s', (transport) => {
   let ends: Map<string, End>;
 
   beforeAll(async () => {
-    await using fetcher = newFetcher({ transport, timeouts: TIMEOUTS, maxBodyBytes: 200_000 });
+    const options = { transport, timeouts: TIMEOUTS, maxBodyBytes: 200_000 };
+    await using together = newFetcher(options);
+    await using alone = newFetcher(options);
     // What is loaded with the first request is no matter of its time.
-    await fetcher.fetch({ url: server.url() });
+    for (const fetcher of [together, alone]) await fetcher.fetch({ url: server.url() });
     ends = await forEachFault(async (fault) => {
+      // What comes when another request has been sent on its connection is that one's answer, as far as anybody can tell.
+      const isLate = fault.name === 'two-answers-late';
+      const fetcher = isLate ? alone : together;
       const startedAt = performance.now();
       const code = await fetcher.fetch({ url: targetOf(server, fault) }).then(
         () => 'answer',
         (error) => (isCrawlError(error) ? error.code : String(error)),
       );
       const ms = performance.now() - startedAt;
+      if (isLate)
+        await delay(150)
+          .then(() => nextTurn())
+          .then(() => nextTurn());
       const next = await fetcher.fetch({ url: server.url() }).then(
         ({ body }) => body.toString('latin1', 0, 80),
         (error) => String(error),
       );
       return { code, ms, next };
     });
-    await fetcher.close();
+    for (const fetcher of [together, alone]) await fetcher.close();
     await vi.waitFor(() => expect(server.openConnections).toBe(0));
   }, 60_000);
 
