@@ -225,17 +225,22 @@ describe('looking with readOnly', () => {
 });
 
 describe('files that are no store', () => {
-  test.each(['lock.mdb', 'data.mdb'])('a folder in the place of %s is refused, and not handed to LMDB', async (name) => {
-    const directory = newDirectory();
-    mkdirSync(join(directory, name));
-    const refused = { code: 'CRAWL_STORE_FORMAT', message: expect.stringContaining(name) };
-    await expect(LmdbStore.open(directory)).rejects.toMatchObject(refused);
-    await expect(LmdbStore.open(directory, { readOnly: true })).rejects.toMatchObject(refused);
-    expect(readdirSync(directory)).toEqual([name]);
-  });
+  test.each(['lock.mdb', 'data.mdb'])(
+    'a folder in the place of %s is refused, and not handed to LMDB',
+    async (name) => {
+      const directory = newDirectory();
+      mkdirSync(join(directory, name));
+      const refused = { code: 'CRAWL_STORE_FORMAT', message: expect.stringContaining(name) };
+      await expect(LmdbStore.open(directory)).rejects.toMatchObject(refused);
+      await expect(LmdbStore.open(directory, { readOnly: true })).rejects.toMatchObject(refused);
+      expect(readdirSync(directory)).toEqual([name]);
+    },
+  );
 
   test('a place where nothing can be made is refused at once', async () => {
-    await expect(LmdbStore.open('/proc/no-such-folder/store')).rejects.toMatchObject({ code: expect.stringMatching(/^CRAWL_STORE_/) });
+    await expect(LmdbStore.open('/proc/no-such-folder/store')).rejects.toMatchObject({
+      code: expect.stringMatching(/^CRAWL_STORE_/),
+    });
   });
 
   test("another program's database is refused and left as it is", async () => {

@@ -14,12 +14,11 @@ import { Offering } from './offering.ts';
 import type { PageChannel } from './page-channel.ts';
 import { Patience } from './patience.ts';
 import { Pausing } from './pausing.ts';
+import { Reports } from './reports.ts';
 import { Session } from './session.ts';
 import type { Settings } from './settings.ts';
 import { type VisitParts, visitContext } from './visit-context.ts';
 
-/** How old the counts that only the store knows may be, in milliseconds. */
-const REFRESH_MS = 100;
 /** How long a store is waited for once the crawl is to stop at once, in milliseconds. */
 const LAST_WAIT_MS = 60_000;
 /** The longest that a timer can wait. */
@@ -35,18 +34,13 @@ export class Run {
   #engine: Engine | undefined;
   #pageWorker: PageWorker | undefined;
   #stopped: { readonly now: boolean } | undefined;
-  #pagesAtTick = 0;
-  #queued = 0;
-  #hosts: number | undefined;
+  #reports: Reports | undefined;
   readonly #opened = promised<Offering>();
   readonly #working = promised<Engine>();
   readonly #pausing = new Pausing(this.#working.promise, (event) => this.#user.emit(event));
-  #refreshedAt = 0;
   #limit: NodeJS.Timeout | undefined;
-  #ticker: NodeJS.Timeout | undefined;
   #lastWait: NodeJS.Timeout | undefined;
   readonly #abandoned = promised<never>();
-  #ticking = false;
   readonly #finished = promised<void>();
   readonly #patience: Patience;
 
@@ -80,7 +74,7 @@ export class Run {
       throw thrown;
     } finally {
       this.#patience.close();
-      clearInterval(this.#ticker);
+      this.#reports?.stop();
       clearTimeout(this.#limit);
       clearTimeout(this.#lastWait);
       signal?.removeEventListener('abort', onAbort);
@@ -90,7 +84,7 @@ export class Run {
   }
 
   stats(): CrawlStats | undefined {
-    return this.#session === undefined ? undefined : this.#snapshot(this.#session, this.#queued);
+    return this.#reports?.snapshot();
   }
 
   countError(error: CrawlError): void {
@@ -137,51 +131,59 @@ export class Run {
     const seeds: SeedBatch[] = [];
     for (const { urls, revisit } of given) seeds.push({ urls: await urls(), revisit });
     this.#pageWorker = await this.#openPageWorker();
-    this.#session = await Session.open(settings);
-    return this.#run(this.#session, seeds);
+    const session = await Session.open(settings);
+    this.#session = session;
+    const reports = new Reports({
+      session,
+      settings,
+      user: this.#user,
+      inFlight: () => this.#engine?.inFlight ?? 0,
+      lost: (thrown) => this.#lose(thrown),
+    });
+    this.#reports = reports;
+    return this.#run(session, seeds, reports);
   }
 
-  async #run(session: Session, seeds: readonly SeedBatch[]): Promise<CrawlStats> {
-    const { clock, statsEveryMs, statsEveryPages } = this.#settings;
+  async #run(session: Session, seeds: readonly SeedBatch[], reports: Reports): Promise<CrawlStats> {
+    const { clock } = this.#settings;
     // Each request in flight listens to the one signal that stops them all.
     setMaxListeners(0, this.#abort.signal);
     const before = await session.frontier.stats();
     session.stats.correctPages(before.pages);
-    this.#pagesAtTick = before.pages - (before.pages % statsEveryPages);
     const earlier = session.stats.snapshot({ queued: 0, inFlight: 0 });
     session.stats.started(clock.now());
     this.#user.emit('start');
     // Nothing is in flight for the sake of what comes from the user.
     const { prioritize } = this.#guarded((work) => work());
     const offering = new Offering(session, this.#settings.sitemaps, this.#user, prioritize);
-    const engine = this.#makeEngine(session, offering);
+    const engine = this.#makeEngine(session, offering, reports);
     this.#engine = engine;
     this.#working.resolve(engine);
-    this.#ticker = setInterval(() => void this.#tick(session), Math.min(statsEveryMs, LONGEST_TIMER_MS));
+    reports.begin(before.pages);
     this.#limitDuration(earlier.elapsedMs);
     try {
       await session.addSeeds(seeds.flatMap(({ urls }) => urls));
       // Who adds URLs meanwhile is judged by a scope that knows the seeds.
       this.#opened.resolve(offering);
       await offering.seed(seeds);
-      await this.#refresh(session);
+      await reports.refresh();
       if (this.#stopped !== undefined) void engine.stop();
       await engine.run();
     } finally {
-      clearInterval(this.#ticker);
+      reports.stop();
       clearTimeout(this.#limit);
       session.stats.stopped(clock.now());
       await this.#pageWorker?.close();
-      await this.#close(session);
+      await this.#close(session, reports);
     }
-    const stats = this.#snapshot(session, this.#queued);
+    const stats = reports.snapshot();
     this.#user.release(stats);
     this.#user.emit('end', stats);
     return stats;
   }
 
-  #makeEngine(session: Session, offering: Offering): Engine {
-    const { clock, concurrency, maxPages, statsEveryPages } = this.#settings;
+  #makeEngine(session: Session, offering: Offering, reports: Reports): Engine {
+    const { clock, concurrency, maxPages } = this.#settings;
     const context = visitContext(session, this.#settings, {
       user: this.#user,
       hooks: this.#hooks(offering),
@@ -196,13 +198,7 @@ export class Run {
       prefetch: (hosts) => session.finder.prefetch(hosts),
       pagesLeft: () => maxPages - session.stats.pages,
       visit: (lease) => visit(context, lease),
-      afterVisit: () => {
-        if (clock.now() - this.#refreshedAt >= REFRESH_MS)
-          void this.#refresh(session).catch((thrown) => this.#lose(thrown));
-        if (session.stats.pages - this.#pagesAtTick < statsEveryPages) return;
-        this.#pagesAtTick = session.stats.pages - (session.stats.pages % statsEveryPages);
-        void this.#tick(session);
-      },
+      afterVisit: () => reports.afterVisit(),
     });
   }
 
@@ -242,35 +238,9 @@ export class Run {
     });
   }
 
-  /** `stats`, and a checkpoint where the store keeps one; not while one is under way. */
-  async #tick(session: Session): Promise<void> {
-    if (this.#ticking) return;
-    this.#ticking = true;
+  async #close(session: Session, reports: Reports): Promise<void> {
     try {
-      await this.#refresh(session);
-      this.#user.emit('stats', this.#snapshot(session, this.#queued));
-      await session.checkpoint();
-      this.#user.emit('checkpoint');
-    } catch (thrown) {
-      this.#lose(thrown);
-    } finally {
-      this.#ticking = false;
-    }
-  }
-
-  /** What only the store knows of the statistics. */
-  async #refresh(session: Session): Promise<void> {
-    this.#refreshedAt = this.#settings.clock.now();
-    const { queued, hosts } = await session.frontier.stats();
-    this.#queued = queued;
-    this.#hosts = hosts;
-  }
-
-  async #close(session: Session): Promise<void> {
-    try {
-      await this.#refresh(session);
-      await session.checkpoint();
-      this.#user.emit('checkpoint');
+      await reports.end();
     } finally {
       await session.close();
     }
@@ -290,10 +260,6 @@ export class Run {
       if (wait >= left) void this.#engine?.stop();
       else this.#limitDuration(elapsedMs + wait);
     }, wait);
-  }
-
-  #snapshot(session: Session, queued: number): CrawlStats {
-    return session.stats.snapshot({ queued, inFlight: this.#engine?.inFlight ?? 0, hosts: this.#hosts });
   }
 }
 
