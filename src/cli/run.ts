@@ -102,7 +102,8 @@ function collectErrors(crawler: Crawler): FirstErrors {
   const errors: FirstErrors = { all: [], unsaved: undefined, unwritten: undefined };
   crawler.on('error', (error) => {
     if (errors.all.length < 5) errors.all.push(`${error.code}: ${error.message}`);
-    if (error.code === 'CRAWL_SINK_FAILED') errors.unsaved ??= error.message;
+    // What keeps pages here is all there is that could come too late.
+    if (error.code === 'CRAWL_SINK_FAILED' || error.code === 'CRAWL_HANDLER_TIMEOUT') errors.unsaved ??= error.message;
   });
   return errors;
 }
@@ -113,7 +114,8 @@ function exitCode(
   { given, output, signal }: { given: Arguments; output: Output; signal: NodeJS.Signals | undefined },
 ): number {
   if (errors.unsaved !== undefined) {
-    output.err(`error: ${stats.errorCodes.CRAWL_SINK_FAILED} pages could not be saved\n  ${errors.unsaved}\n`);
+    const { CRAWL_HANDLER_TIMEOUT: late = 0, CRAWL_SINK_FAILED: failed = 0 } = stats.errorCodes;
+    output.err(`error: ${late + failed} pages could not be saved\n  ${errors.unsaved}\n`);
     return EXIT_CODES.nothing;
   }
   if (errors.unwritten !== undefined) {

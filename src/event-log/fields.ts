@@ -67,7 +67,13 @@ function errorFields(error: CrawlError, url: string | undefined): Fields {
 
 /** All but the hosts one by one: a thousand of them would make every such line some 100 kB long. */
 function statsFields({ perHost: _, ...stats }: CrawlStats): Fields {
-  return { ...stats };
+  const { bytesPerSecond, elapsedMs, pagesPerSecond } = stats;
+  return {
+    ...stats,
+    elapsedMs: Math.round(elapsedMs),
+    pagesPerSecond: Math.round(pagesPerSecond * 1000) / 1000,
+    bytesPerSecond: Math.round(bytesPerSecond),
+  };
 }
 
 function isoOrUndefined(at: number): string | undefined {

@@ -30,6 +30,24 @@ export const durability: readonly CaseOn<Reopened>[] = [
     },
   ],
   [
+    'a revisit is there again as it was, waiting and leased',
+    async ({ subject, again, exclusive }) => {
+      await subject.offer('/a', '/b');
+      await subject.drain();
+      const revisit = { url: '/a', revisit: true, depth: 3 };
+      assert.equal(await subject.offer(revisit, { url: '/b', revisit: true }), 2);
+      await subject.store.flush();
+      const second = await again();
+      assert.equal(await second.offer(revisit), 0);
+      sameRequest((await second.one()).request, request(revisit));
+      await second.store.flush();
+      const third = await again();
+      sameRequest((await third.one(exclusive ? T0 : T0 + TTL)).request, request(revisit));
+      const { queued, leased, seen, done } = await third.store.stats();
+      assert.deepEqual({ queued, leased, seen, done }, { queued: 1, leased: 1, seen: 2, done: 2 });
+    },
+  ],
+  [
     'the levels go on where they stood',
     async ({ subject, again }) => {
       const levels = range(60).map((n) => ({ url: `/${n % 3}/${n}`, level: (n % 3) - 1 }));
