@@ -231,6 +231,39 @@ describe('Frontier.settle()', () => {
   });
 });
 
+describe('More requests than a store takes at once', () => {
+  const urls = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, n) => `http://a.example.test/${from + n}`);
+
+  test('are offered in parts, and those known are told by their index', async () => {
+    const { frontier } = await setUp();
+    expect(await frontier.offer(urls(10, 1995))).toBe(10);
+    const known: number[] = [];
+    expect(await frontier.offer(urls(2500), (index) => known.push(index))).toBe(2490);
+    expect(known).toEqual(Array.from({ length: 10 }, (_, n) => 1995 + n));
+    expect((await frontier.stats()).queued).toBe(2500);
+  });
+
+  test('are out-links of one settlement all the same', async () => {
+    const { frontier } = await setUp();
+    await frontier.offer(['http://a.example.test/start', ...urls(3, 999)]);
+    const lease = await one(frontier);
+    const known: number[] = [];
+    const settled = await frontier.settle(lease, { outcome: 'done', outlinks: urls(2001) }, (index) =>
+      known.push(index),
+    );
+    expect(settled).toMatchObject({ accepted: true, offered: 1998 });
+    expect(known).toEqual([999, 1000, 1001]);
+    expect(await frontier.stats()).toMatchObject({ queued: 2001, leased: 0, done: 1 });
+  });
+
+  test('are refused together where one is no URL', async () => {
+    const { frontier } = await setUp();
+    await expect(frontier.offer([...urls(2500), 'no URL'])).rejects.toMatchObject({ code: 'CRAWL_URL_INVALID' });
+    expect((await frontier.stats()).queued).toBe(0);
+  });
+});
+
 describe('Hosts at one address', () => {
   test('are asked one at a time, ipDelayMs apart, whatever their names', async () => {
     const { frontier, time } = await setUp();

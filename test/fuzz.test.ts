@@ -94,6 +94,24 @@ describe('whatever a server sends', () => {
     );
   });
 
+  test('cookies take time in proportion to their length', { retry: 2 }, async () => {
+    const cost = async (cookie: string): Promise<number> => {
+      const jars = new CookieJars();
+      const before = process.cpuUsage();
+      for (let round = 0; round < 150; round++) await jars.setCookie(cookie, URL_HERE);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    for (const piece of ['; a=b', '; Expires=1 ', '=', ' ', '; Domain=a.', '"', '; Path=/', '\t;']) {
+      const make = (length: number) => `a=b${piece.repeat(length / piece.length)}`;
+      await cost(make(500));
+      const small = Math.min(await cost(make(500)), await cost(make(500)));
+      const large = Math.min(await cost(make(4000)), await cost(make(4000)));
+      // Eight times the length: what grows with the square would take 64 times as long.
+      expect(large / Math.max(small, 2000), piece).toBeLessThan(24);
+    }
+  });
+
   test('URLs are resolved or are null', () => {
     const url = made([
       'http',

@@ -261,6 +261,37 @@ describe('one link', () => {
     expect(scan(html, { maxLinks: 0 }).links).toEqual([]);
     expect(scan(html).capped).toBe(0);
   });
+
+  test('takes 6000 links where nothing else is said, and goes on to learn of those it has', () => {
+    const links = Array.from({ length: 6010 }, (_, n) => `<a href="/${n}?a&amp;b" rel=nofollow></a>`).join('');
+    const found = scan(`${links}<a href="/0?a&amp;b">text</a><a href="/6000?a&amp;b">beyond</a>`);
+    expect([found.links.length, found.capped]).toEqual([6000, 10]);
+    expect(found.links[0]).toMatchObject({ nofollow: false, text: 'text' });
+    expect(found.links[1]).toMatchObject({ nofollow: true, text: '' });
+  });
+
+  test('leaves out references longer than any URL, and counts them', () => {
+    const long = 'x'.repeat(65_536);
+    const found = scan(`<a href="${long}">is taken</a><a href="${long}x">is not</a><a href="${long}&amp;">neither</a>`);
+    expect([found.links.length, found.tooLong]).toEqual([1, 2]);
+    expect(scan(`<img src="data:image/png;base64,${long}">`)).toMatchObject({ links: [], tooLong: 0 });
+  });
+
+  test('reads the beginning of what is too long to be meant', () => {
+    const found = scan(
+      `<title>${'t'.repeat(20_000)}</title><meta name=robots content="${'x,'.repeat(10_000)}nofollow">`,
+    );
+    expect(found.title).toHaveLength(16_384);
+    expect(found.metas[0]?.content).toHaveLength(16_384);
+  });
+
+  test('finds links in what is nested deeper than it remembers, in a document of few formatting elements', () => {
+    const tree = '<template><col></template>';
+    const deep = `${tree}<div>${'<div>'.repeat(100_000)}<a href=/deep>x</a>${'</div>'.repeat(100_000)}</div><a href=/after>y</a>`;
+    expect(paths(deep)).toEqual(['/deep', '/after']);
+    const open = Array.from({ length: 70_000 }, (_, n) => `<b id=${n}>`).join('');
+    expect(paths(`${tree}${open}<p><a href=/deep>x</a><template><a href=/no></a></template>`)).toEqual(['/deep']);
+  });
 });
 
 describe('what a page says of all its links', () => {

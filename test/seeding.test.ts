@@ -1,7 +1,11 @@
 // Where a crawl begins: sitemaps, in every form and with every trick that sites play with them.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { crawl, linkPage, pathOf } from './helpers/crawl.ts';
+import { Admission } from '../src/admission.ts';
+import { Crawler } from '../src/index.ts';
+import { admitSitemaps } from '../src/seeding.ts';
+import { SitemapFiles } from '../src/sitemap/file-count.ts';
+import { crawl, HASTE, linkPage, pathOf, USER_AGENT } from './helpers/crawl.ts';
 import {
   type Answer,
   moved,
@@ -217,6 +221,69 @@ describe('Sitemaps', () => {
     expect(heard.skips.map(({ url, reason }) => [url, reason])).toEqual([
       [web.at('b.example.test', '/a.xml'), 'off-host'],
     ]);
+  });
+
+  test('speak for the host that names them, and of their own host for their folder and below', async () => {
+    await using web = await serveHosts({
+      'a.example.test': {
+        '/': 'home',
+        '/robots.txt': (response, request) => robots(web.at('b.example.test', '/maps/a.xml'))(response, request),
+        '/deep/1': 'listed elsewhere',
+      },
+      'b.example.test': {
+        '/maps/a.xml': (response, request) =>
+          urlset([
+            web.at('a.example.test', '/deep/1'),
+            web.at('b.example.test', '/maps/more/2'),
+            web.at('b.example.test', '/other/3'),
+            web.at('c.example.test', '/4'),
+          ])(response, request),
+        '/maps/more/2': 'below',
+        '/other/3': 'not to be had',
+      },
+    });
+    const heard = await crawl(web.at('a.example.test'), { ...NAMES, network: 'any', scope: 'any', sitemaps: 'robots' });
+    expect(heard.urls.map(pathOf).toSorted()).toEqual(['/', '/deep/1', '/maps/more/2']);
+    expect(heard.skips.map(({ url, reason }) => [url, reason])).toEqual([
+      [web.at('b.example.test', '/other/3'), 'sitemap-location'],
+      [web.at('c.example.test', '/4'), 'off-host'],
+    ]);
+  });
+
+  test('are 10,000 of a host at most', async () => {
+    const files = new SitemapFiles();
+    const named = Array.from({ length: 10_002 }, (_, n) => `http://a.example.test/${n}.xml`);
+    const admission = new Admission({ scope: 'any', maxDepth: 20, maxUrlLength: 2048 });
+    const { requests, refused } = await admitSitemaps(named, admission, 'http://a.example.test', files);
+    expect(requests).toHaveLength(10_000);
+    expect(refused).toEqual([
+      { url: 'http://a.example.test/10000.xml', reason: 'sitemaps-per-host' },
+      { url: 'http://a.example.test/10001.xml', reason: 'sitemaps-per-host' },
+    ]);
+    expect(files.take('http://a.example.test')).toBe(false);
+    expect(files.take('http://b.example.test')).toBe(true);
+  });
+});
+
+describe('Seeds', () => {
+  test('of which there are many are all taken, as they were when they were given', async () => {
+    await using server = await serve({ '/': 'home' });
+    const crawler = new Crawler({ userAgent: USER_AGENT, ...HASTE, network: 'any', maxPages: 1, respectRobots: false });
+    const seeds = Array.from({ length: 2500 }, (_, n) => server.url(`/${n}`));
+    const running = crawler.run(seeds);
+    seeds.fill('no URL');
+    const { queued, pages } = await running;
+    expect(queued + pages).toBe(2500);
+  });
+
+  test('of which there are many are refused together where one is none, early or late', async () => {
+    const seeds = Array.from({ length: 2500 }, (_, n) => `http://127.0.0.1:9/${n}`).concat('nothing here');
+    const crawler = new Crawler({ userAgent: USER_AGENT, ...HASTE, network: 'any' });
+    await expect(crawler.add(seeds)).rejects.toMatchObject({ code: 'CRAWL_URL_INVALID', url: 'nothing here' });
+    await expect(crawler.run(seeds)).rejects.toMatchObject({ code: 'CRAWL_URL_INVALID', url: 'nothing here' });
+    expect(crawler.running).toBe(false);
+    const { queued, pages } = await crawler.run();
+    expect(queued + pages).toBe(0);
   });
 });
 
