@@ -4,6 +4,7 @@ import { ignore } from '../promises.ts';
 import { sitemapLinks } from '../seeding.ts';
 import type { VisitContext, VisitHooks } from '../visit/context.ts';
 import { KnownUrls } from '../visit/known-urls.ts';
+import { LargeBodies } from '../visit/large-bodies.ts';
 import { Versions } from '../visit/versions.ts';
 import type { UserHooks } from './hooks.ts';
 import { Notes } from './notes.ts';
@@ -42,6 +43,7 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
     contentSeen,
     unreachable,
     sitemapFiles,
+    largeBodies: new LargeBodies(),
     events: user,
     hooks: {
       ...parts.hooks,

@@ -10,10 +10,15 @@ const SMALL_BYTES = 65_536;
 /** Decompression beyond this is only done by streams, and is where the ratio begins to count. */
 const RATIO_FROM_BYTES = 1_048_576;
 
+/** Of what is larger than this, decompressed, many at once fill the memory of a process. */
+export const LARGE_BODY_BYTES = 2_097_152;
+
 /** What a body may be. */
 export interface BodyLimits {
   readonly maxBytes: number;
   readonly maxRatio: number;
+  /** Waited for before more of a body is kept that has become large. */
+  readonly beforeLarge?: (() => Promise<void>) | undefined;
 }
 
 /** Counts a body as it comes out of the decompressor. */
@@ -195,18 +200,27 @@ function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () =
       finished = true;
       resolve(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
     };
+    const fail = (error: unknown) => {
+      reject(error);
+      stream.destroy();
+    };
+    let beforeLarge = meter.limits.beforeLarge;
     const onData = (chunk: Buffer) => {
       if (meter.truncated) return;
       try {
         kept.push(meter.take(chunk, wireBytes()));
       } catch (error) {
-        reject(error);
-        stream.destroy();
+        fail(error);
         return;
       }
-      if (!meter.truncated) return;
-      finish();
-      stream.destroy();
+      if (meter.truncated) {
+        finish();
+        stream.destroy();
+      } else if (beforeLarge !== undefined && meter.bytes > LARGE_BODY_BYTES) {
+        stream.pause();
+        beforeLarge().then(() => stream.resume(), fail);
+        beforeLarge = undefined;
+      }
     };
     stream.on('data', onData).on('end', finish).on('error', reject).on('close', onClose);
     if (stream.readableEnded) finish();

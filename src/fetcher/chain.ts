@@ -180,6 +180,7 @@ export class Chain {
     const meter = new Meter(head.url, {
       maxBytes,
       maxRatio: this.#context.settings.maxDecompressionRatio,
+      beforeLarge: this.#beforeLarge(head.url),
     });
     const source = response.body as Readable;
     const codings = contentCodings(response.headers);
@@ -205,6 +206,18 @@ export class Chain {
       response.body.destroy();
       throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"accept" failed for ${head.url}`, { url: head.url });
     }
+  }
+
+  #beforeLarge(url: string): (() => Promise<void>) | undefined {
+    const { beforeLargeBody } = this.#request;
+    if (beforeLargeBody === undefined) return undefined;
+    return async () => {
+      try {
+        await beforeLargeBody();
+      } catch (error) {
+        throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"beforeLargeBody" failed for ${url}`, { url });
+      }
+    };
   }
 
   #maxBytes(contentType: string): number {

@@ -33,6 +33,7 @@ const REQUEST_FIELDS = [
   'resend',
   'referer',
   'beforeHop',
+  'beforeLargeBody',
   'validators',
 ];
 
@@ -186,7 +187,7 @@ function checkRequest(request: FetchRequest): void {
   integer('maxBodyBytes', request.maxBodyBytes, 0);
   boolean('resend', request.resend, true);
   if (request.validators !== undefined) checkValidators(request.validators);
-  for (const name of ['accept', 'beforeHop'] as const) {
+  for (const name of ['accept', 'beforeHop', 'beforeLargeBody'] as const) {
     if (request[name] !== undefined && typeof request[name] !== 'function') {
       throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes a function, not ${show(request[name])}.`);
     }

@@ -29,6 +29,12 @@ export interface FetchRequest {
   /** The page that led here, for the `Referer` header. Not sent from https to http. @defaultValue none */
   readonly referer?: string | undefined;
   /**
+   * Waited for once a body that is kept has grown past 2 MiB, before more of it is read: the place to see to it that not
+   * too many large ones are kept at once. Its time counts towards `timeouts.page`; a rejection ends the fetch.
+   * @defaultValue none
+   */
+  readonly beforeLargeBody?: (() => Promise<void>) | undefined;
+  /**
    * Called before every request of the chain, the first one too, when scheme, port and host name have passed. What it
    * throws ends the fetch: a `CrawlError` as it is, anything else as `CRAWL_REDIRECT_REFUSED`. Its time counts towards
    * `timeouts.page`.

@@ -21,6 +21,7 @@ import type {
 import type { ContentSeen } from './content-seen.ts';
 import type { HostFinder } from './host-finder.ts';
 import type { KnownUrls } from './known-urls.ts';
+import type { LargeBodies } from './large-bodies.ts';
 import type { UnreachableHosts } from './unreachable-hosts.ts';
 import type { Versions } from './versions.ts';
 
@@ -42,6 +43,7 @@ export interface VisitContext {
   readonly contentSeen: ContentSeen;
   readonly unreachable: UnreachableHosts;
   readonly sitemapFiles: SitemapFiles;
+  readonly largeBodies: LargeBodies;
   readonly events: VisitEvents;
   readonly hooks: VisitHooks;
   readonly accept: (head: ResponseHead) => Acceptance;

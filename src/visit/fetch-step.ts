@@ -1,5 +1,5 @@
 import { CrawlError, toCrawlError } from '../errors.ts';
-import type { FetchResult } from '../fetcher/index.ts';
+import type { FetchRequest, FetchResult } from '../fetcher/index.ts';
 import { isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
@@ -23,6 +23,21 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 
 /** Sends the one request of a visit, and hands the answer to the step that knows what to do with it. */
 export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayMs: number): Promise<Ending> {
+  if (lease.request.kind !== 'sitemap') return ask(context, lease, crawlDelayMs, {});
+  const pass = context.largeBodies.pass();
+  try {
+    return await ask(context, lease, crawlDelayMs, { maxBodyBytes: MAX_SITEMAP_BYTES, beforeLargeBody: pass.wait });
+  } finally {
+    pass.done();
+  }
+}
+
+async function ask(
+  context: VisitContext,
+  lease: Lease,
+  crawlDelayMs: number,
+  limits: Pick<FetchRequest, 'maxBodyBytes' | 'beforeLargeBody'>,
+): Promise<Ending> {
   const { clock, stats } = context;
   const { request } = lease;
   const known = await knownVersion(context, request);
@@ -36,7 +51,7 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
         url: request.url,
         redirect: 'manual',
         accept: (head) => acceptance(context, lease, head),
-        ...(request.kind === 'sitemap' ? { maxBodyBytes: MAX_SITEMAP_BYTES } : {}),
+        ...limits,
         ...(known === undefined ? {} : { validators: { etag: known.etag, lastModified: known.lastModified } }),
       },
       context.signal,
