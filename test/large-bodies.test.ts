@@ -1,6 +1,6 @@
 // However many servers send large bodies at once, few are kept at a time.
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LargeBodies } from '../src/visit/large-bodies.ts';
 import { crawl } from './helpers/crawl.ts';
 import { fetcherOver, rejection, TRANSPORTS } from './helpers/fetcher.ts';
@@ -33,6 +33,24 @@ describe('LargeBodies', () => {
     passes[0]!.done();
     await settled();
     expect(begun).toEqual([0, 1, 2, 3]);
+  });
+
+  test('lets the next begin where one takes too long, and counts that one once', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { begun, passes } = asking(new LargeBodies(1, 5000), 3);
+    vi.advanceTimersByTime(4999);
+    await settled();
+    expect(begun).toEqual([0]);
+    vi.advanceTimersByTime(1);
+    await settled();
+    expect(begun).toEqual([0, 1]);
+    passes[0]!.done();
+    await settled();
+    expect(begun).toEqual([0, 1]);
+    passes[1]!.done();
+    await settled();
+    expect(begun).toEqual([0, 1, 2]);
   });
 
   test('forgets who is done before its turn came, and who never asked', async () => {

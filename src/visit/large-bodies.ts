@@ -1,6 +1,9 @@
 /** How many large bodies are kept at once. Each may be of 50 MiB, and takes as much again while it is read. */
 const AT_ONCE = 2;
 
+/** After so long, in milliseconds, the next begins all the same: two servers that drip must not hold up all others. */
+const TURN_MS = 10_000;
+
 /** Leave for one body to be large. */
 export interface LargeBodyPass {
   /** Resolves when it is this body's turn. */
@@ -12,18 +15,26 @@ export interface LargeBodyPass {
 /** Sees to it that few large bodies are in memory at one time, however many servers send them. */
 export class LargeBodies {
   readonly #atOnce: number;
+  readonly #turnMs: number;
   readonly #waiting = new Set<() => void>();
   #kept = 0;
 
-  constructor(atOnce: number = AT_ONCE) {
+  constructor(atOnce: number = AT_ONCE, turnMs: number = TURN_MS) {
     this.#atOnce = atOnce;
+    this.#turnMs = turnMs;
   }
 
   pass(): LargeBodyPass {
-    let isKept = false;
+    let turn: NodeJS.Timeout | undefined;
     let begin: (() => void) | undefined;
+    const end = (): void => {
+      turn = undefined;
+      this.#kept--;
+      this.#next();
+    };
     const keep = (): void => {
-      isKept = true;
+      turn = setTimeout(end, this.#turnMs);
+      turn.unref();
       this.#kept++;
     };
     return {
@@ -42,10 +53,9 @@ export class LargeBodies {
       },
       done: () => {
         if (begin !== undefined) this.#waiting.delete(begin);
-        if (!isKept) return;
-        isKept = false;
-        this.#kept--;
-        this.#next();
+        if (turn === undefined) return;
+        clearTimeout(turn);
+        end();
       },
     };
   }
