@@ -249,8 +249,13 @@ export class DnsCache {
 
 /** Whether a failure says that the name does not exist, and not that nobody could tell. */
 function isLasting(error: unknown): boolean {
-  const { cause } = error as { readonly cause?: { readonly code?: unknown } | undefined };
-  return NO_SUCH_NAME.has(String(cause?.code));
+  try {
+    const { cause } = error as { readonly cause?: { readonly code?: unknown } | undefined };
+    return NO_SUCH_NAME.has(String(cause?.code));
+  } catch {
+    // What a resolver of the user's throws may throw when it is looked at.
+    return false;
+  }
 }
 
 const EVERYTHING: AddressJudge = { check: () => {} };

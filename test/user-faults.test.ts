@@ -607,7 +607,8 @@ describe('values at the edge', () => {
   test('a URL of 100 KB is refused by name, as a seed, a link, an added URL and the target of a redirect', async () => {
     const long = `/${'x'.repeat(100_000)}`;
     await using site = await serve({
-      '/': linkPage([long, '/moved']),
+      // The extractor leaves out what is longer than this.
+      '/': linkPage([`/${'z'.repeat(60_000)}`, '/moved']),
       '/moved': (response) => void response.writeHead(302, { location: `/${'y'.repeat(10_000)}` }).end(),
     });
     const crawler = new Crawler({ userAgent: USER_AGENT, ...HASTE, network: 'any' });
