@@ -78,6 +78,23 @@ describe('the origin a file speaks for (RFC 9309, 2.3)', () => {
     else expect(codeOf(() => robots.allows(url, 'FooBot'))).toBe('CRAWL_URL_INVALID');
   });
 
+  test('a URL is judged by the resource it names, however it is written', () => {
+    for (const end of ['\\x/y', '/./x/y', '/%78/y', '//../x', '\\a\\..\\x/y'])
+      expect([end, robots.allows(`http://a.example.test${end}`, 'FooBot')]).toEqual([end, false]);
+    for (const end of ['?/x', '#/x', '?q/x/y', '/.x/x'])
+      expect([end, robots.allows(`http://a.example.test${end}`, 'FooBot')]).toEqual([end, true]);
+    const ends = fc.string({ unit: fc.constantFrom('/', '\\', '?', '#', '.', 'x', 'y', '@', '%78', ' ', '\t') });
+    const starts = fc.constantFrom('http://', 'http:', 'http:\\', 'http:///', ' http://');
+    fc.assert(
+      fc.property(starts, ends, (start, end) => {
+        const url = `${start}a.example.test${end}`;
+        const parsed = URL.canParse(url) ? new URL(url) : undefined;
+        if (parsed?.origin !== robots.origin) return;
+        expect(robots.allows(url, 'FooBot')).toBe(robots.allows(parsed.href, 'FooBot'));
+      }),
+    );
+  });
+
   test('a question about another origin fails loudly and says what to load', () => {
     expect(() => robots.allows('https://b.example.test/x', 'FooBot')).toThrow(
       'The robots.txt of http://a.example.test says nothing about https://b.example.test/x. Load the one of https://b.example.test.',

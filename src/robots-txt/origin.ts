@@ -20,7 +20,7 @@ const LONGEST_BEGINNING = 300;
  * The origin of a URL by what stands before the slash that ends its authority, which alone decides it; `undefined` where
  * only the whole URL can tell.
  */
-export function knownOrigin(url: string): string | undefined {
+function knownOrigin(url: string): string | undefined {
   const slash = url.indexOf('/', 'https://'.length);
   if (slash < 0 || slash > LONGEST_BEGINNING) return undefined;
   const beginning = url.slice(0, slash);
@@ -39,8 +39,9 @@ const PLAIN_REST = /^[A-Za-z0-9\-._~/?&=:,;+!()@]*$/;
 
 /** Path and query of a URL of this origin that the URL parser would leave as they are; `undefined` for all others. */
 export function plainPathOf(url: string, origin: string): string | undefined {
-  if (knownOrigin(url) !== origin) return undefined;
-  const path = url.slice(url.indexOf('/', 'https://'.length));
+  // Not by its first slash: a backslash, `?` or `#` may end the authority before that.
+  if (!url.startsWith(origin) || url[origin.length] !== '/') return undefined;
+  const path = url.slice(origin.length);
   return PLAIN_REST.test(path) && !path.includes('/.') ? path : undefined;
 }
 
