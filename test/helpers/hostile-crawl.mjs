@@ -1,6 +1,6 @@
 // A crawl of hostile hosts with sound ones beside them, in a process of its own, so that its memory and what it leaves
 // behind can be measured:
-//   node --expose-gc hostile-crawl.mjs '{"dist": directory, "hosts": 180, "urlsPerHost": 56, ...}'
+//   node --expose-gc hostile-crawl.mjs '{"dist": directory, "hosts": 230, "urlsPerHost": 44, ...}'
 // Prints one line of JSON.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,8 +8,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 const options = {
-  hosts: 180,
-  urlsPerHost: 56,
+  hosts: 230,
+  urlsPerHost: 44,
   soundHosts: 8,
   soundPages: 12,
   crawlDelay: 4,
