@@ -21,6 +21,8 @@ if (process.send !== undefined && process.env.BENCH_BYTES !== undefined) {
       requests: { type: 'string', default: '300' },
       rounds: { type: 'string', default: '25' },
       bytes: { type: 'string', default: '20000' },
+      // The last line is for programs in any case.
+      json: { type: 'boolean', default: false },
     },
   });
   await measure(Number(values.requests), Number(values.rounds), values.bytes);

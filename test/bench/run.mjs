@@ -1,14 +1,18 @@
-// All benchmarks in turn. Each prints ratios to a limit or a peer of its own run; --json gives one object a line.
-//   npm run bench [-- --json] [-- crawl memory ...]
+// All benchmarks in turn, in less than five minutes. Each prints ratios to a limit or a peer of its own run.
+//   npm run bench [-- crawl micro ...] [-- --json FILE]
+// FILE gets one object: machine, date, and by name of the bench what it found.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const given = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const json = process.argv.includes('--json') ? ['--json'] : [];
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' } } });
 
+/** Those that take longest take fewer steps here than by themselves. */
 const BENCHES = {
+<<<<<<< ours
   crawl: ['crawl.mjs'],
   extract: ['extract.mjs'],
   blocking: ['blocking.mjs'],
@@ -18,16 +22,61 @@ const BENCHES = {
   seen: ['memory.mjs', 'seen'],
   simulate: ['simulate.mjs'],
   lmdb: ['lmdb-scale.mjs'],
+=======
+  crawl: ['crawl.mjs', '--rounds=2'],
+  latency: ['latency.mjs', '--polite-pages=600'],
+  micro: ['micro.mjs', '--rounds=5'],
+  extract: ['extract.mjs', '--rounds=5'],
+  fetch: ['fetch.mjs', '--rounds=9', '--requests=200'],
+  schedule: ['schedule.mjs', '--pages=150000', '--rounds=2'],
+  simulate: ['simulate.mjs', '--urls=50000', '--hosts=1000'],
+  queued: ['memory.mjs', 'queued', '--count=300000'],
+  seen: ['memory.mjs', 'seen', '--count=1000000'],
+  lmdb: ['lmdb-scale.mjs', '--sizes=100000,300000', '--hosts=10000', '--cycles=5000'],
+  growth: ['growth.mjs', '--sizes=10000,200000', '--pages=2000', '--rounds=2'],
+  soak: ['soak.mjs', '--pages=10000'],
+>>>>>>> theirs
 };
 
-if (!existsSync(here('node_modules/simplecrawler'))) {
+if (!existsSync(here('node_modules/simplecrawler')) || !existsSync(here('node_modules/undici'))) {
   spawnSync('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock'], { cwd: here('.'), stdio: 'inherit' });
 }
+const unknown = positionals.filter((name) => !(name in BENCHES));
+if (unknown.length > 0) {
+  console.error(`No bench is called ${unknown.join(', ')}. There are: ${Object.keys(BENCHES).join(' ')}`);
+  process.exit(1);
+}
+const found = {};
 let failed = false;
 for (const [name, [script, ...args]] of Object.entries(BENCHES)) {
-  if (given.length > 0 && !given.includes(name)) continue;
-  if (json.length === 0) console.log(`\n== ${name}`);
-  const { status } = spawnSync(process.execPath, ['--expose-gc', here(script), ...args, ...json], { stdio: 'inherit' });
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  console.log(`\n== ${name}`);
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    ['--expose-gc', here(script), ...args, ...(values.json === undefined ? [] : ['--json'])],
+    { stdio: ['ignore', values.json === undefined ? 'inherit' : 'pipe', 'inherit'], encoding: 'utf8' },
+  );
   failed ||= status !== 0;
+  if (values.json === undefined) continue;
+  console.log(stdout.trim());
+  found[name] = JSON.parse(stdout.trim().split('\n').at(-1));
+}
+if (values.json !== undefined) {
+  const [{ model } = { model: 'unknown' }] = os.cpus();
+  const machine = {
+    cpus: os.cpus().length,
+    model,
+    memoryGiB: Math.round(os.totalmem() / 2 ** 30),
+    node: process.version,
+  };
+  const { version } = JSON.parse(readFileSync(here('../../package.json'), 'utf8'));
+  const all = {
+    version,
+    date: new Date().toISOString().slice(0, 10),
+    system: `${os.type()} ${os.release()}`,
+    machine,
+    found,
+  };
+  writeFileSync(values.json, `${JSON.stringify(all, undefined, 2)}\n`);
 }
 process.exit(failed ? 1 : 0);

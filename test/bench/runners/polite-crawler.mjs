@@ -1,10 +1,10 @@
 // This library, everything on but the delays: robots rules, seen test, scope, events, statistics, titles.
-import { Crawler } from '../../../dist/bundle/index.js';
+import { Crawler, UrlFilter } from '../../../dist/bundle/index.js';
 import { concurrency, report, result, seed } from './job.mjs';
 
 const crawler = new Crawler({
   userAgent: 'bench/1.0 (+mailto:bench@example.org)',
-  scope: 'any',
+  scope: UrlFilter.matching({ allow: [/^http:\/\/127\.1\./] }),
   network: 'any',
   concurrency,
   maxDepth: Number.POSITIVE_INFINITY,
