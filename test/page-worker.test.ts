@@ -240,10 +240,12 @@ describe('The module of a page worker', () => {
     expect((await crawl(site.url('/'), { pageWorker: await moduleOf(name, source) })).data('/')).toBe('found');
   });
 
-  test.runIf((process.features as { typescript?: unknown }).typescript)('may be TypeScript', async () => {
+  test('may be TypeScript where Node reads that, and is refused by name where not', async () => {
     await using site = await serve({ '/': linkPage([], 'found') });
-    const source = 'export default (page: { title: string }): string => page.title;';
-    expect((await crawl(site.url('/'), { pageWorker: await moduleOf('typed.ts', source) })).data('/')).toBe('found');
+    const pageWorker = await moduleOf('typed.ts', 'export default (page: { title: string }): string => page.title;');
+    const crawled = crawl(site.url('/'), { pageWorker });
+    if ((process.features as { typescript?: unknown }).typescript) expect((await crawled).data('/')).toBe('found');
+    else await expect(crawled).rejects.toThrow(expect.objectContaining({ code: 'CRAWL_OPTION_INVALID' }));
   });
 
   test.each([
