@@ -26,6 +26,17 @@ test('sameDomain() loads the Public Suffix List, the import does not', () => {
 });
 
 describe('UrlFilter.sameHost()', () => {
+  test('takes hosts beyond ASCII in any spelling', () => {
+    for (const seed of [
+      'http://é.example/',
+      'http://ß.example/',
+      'http://пример.example/',
+      'http://xn--9ca.example/',
+    ]) {
+      expect(check(UrlFilter.sameHost(seed), new URL(seed).href)).toBeUndefined();
+    }
+  });
+
   test.each<[string, string, string | undefined, string]>([
     ['http://a.example/', 'http://a.example/x', undefined, 'the same host'],
     ['http://a.example/', 'http://a.example:80/x', undefined, 'a default port may be written'],

@@ -1,6 +1,7 @@
 import { describeThrown } from '../errors.ts';
 import { headerLines, parseCacheLifetime, retryAfterOf } from '../headers.ts';
 import type { Headers } from '../types.ts';
+import { resolveUrl } from '../url.ts';
 import type { Settings } from './options.ts';
 
 /** Redirects that are followed from robots.txt (RFC 9309, section 2.3.1.2: at least five). */
@@ -77,7 +78,7 @@ function redirect(
   now: number,
 ): Outcome {
   const [location = ''] = headerLines(headers, 'location');
-  const to = location === '' || status === 305 || status === 306 ? undefined : httpUrl(location, url);
+  const to = location === '' || status === 305 || status === 306 ? undefined : (resolveUrl(location, url) ?? undefined);
   if (to === undefined) return { kind: 'unreachable', detail: `HTTP ${status} without a usable Location` };
   if (chain.redirects < MAX_REDIRECTS) return next(chain, now, { url: to, redirects: chain.redirects + 1 });
   const detail = `More than ${MAX_REDIRECTS} redirects`;
@@ -88,13 +89,6 @@ function redirect(
 
 function next(chain: Chain, now: number, change: Partial<Chain>): Outcome {
   return { kind: 'next', chain: { ...chain, ...change, touchedAt: now } };
-}
-
-function httpUrl(location: string, base: string): string | undefined {
-  if (!URL.canParse(location, base)) return undefined;
-  const url = new URL(location, base);
-  url.hash = '';
-  return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : undefined;
 }
 
 const MIN_LIFETIME_MS = 600_000;
