@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Crawler, isCrawlError } from '../src/index.ts';
+import { Crawler, isCrawlError, type Lease, MemoryStore } from '../src/index.ts';
 import { crawl, HASTE, hear, linkPage, listeningCrawler, pathOf, USER_AGENT } from './helpers/crawl.ts';
+import { gate } from './helpers/pages.ts';
 import { type Site, startSite } from './helpers/site.ts';
 
 /** A site without robots rules whose pages are `pages[path]`: HTML, or a function of the response. */
@@ -139,6 +140,36 @@ test('after pause nothing new is asked for, after resume the crawl goes on', asy
   expect(heard.pages).toHaveLength(4);
   expect(heard.events.filter((event) => event === 'pause' || event === 'resume')).toEqual(['pause', 'resume']);
 });
+
+test.each(['pause', 'stop'] as const)(
+  'what a store is asked for at the time of a %s is not requested',
+  async (verb) => {
+    await using site = await serve({ '/': linkPage(['/1']), '/1': '1' });
+    const asked = gate();
+    const answered = gate();
+    class Slow extends MemoryStore {
+      override async lease(...args: Parameters<MemoryStore['lease']>): Promise<Lease[]> {
+        asked.open();
+        await answered.opened;
+        return super.lease(...args);
+      }
+    }
+    const store = new Slow();
+    const { crawler, heard } = listeningCrawler({ store, respectRobots: false });
+    const running = crawler.run(site.url('/'));
+    await asked.opened;
+    const quiet = crawler[verb]();
+    if (verb === 'pause') await quiet;
+    answered.open();
+    await nextTurn();
+    expect(heard.events).not.toContain('request');
+    crawler.resume();
+    await Promise.all([quiet, running]);
+    if (verb === 'stop') await crawler.run();
+    expect(heard.urls.map(pathOf)).toEqual(['/', '/1']);
+    expect((await store.stats()).done).toBe(2);
+  },
+);
 
 test('a second run while one runs is refused, and the first is unharmed', async () => {
   await using site = await serve({ '/': linkPage(['/1']), '/1': '1' });

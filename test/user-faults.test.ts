@@ -383,6 +383,27 @@ describe('code that never comes to its end', () => {
     }
   });
 
+  test('may itself wait for the crawl to stop or to pause, where it ranks seeds and URLs that are added', async () => {
+    await using site = await serve(PAGES);
+    for (const verb of ['stop', 'pause'] as const) {
+      for (const source of ['seed', 'added']) {
+        const rank = async (request: unknown): Promise<number> => {
+          if ((request as CrawlRequest).source !== source) return 0;
+          await crawler[verb]();
+          crawler.resume();
+          return 0;
+        };
+        const crawler = new Hooked({ userAgent: USER_AGENT, ...HASTE, network: 'any' }, 'prioritize', rank);
+        const heard = hear(crawler);
+        crawler.once('start', () => void crawler.add(site.url('/2')).catch(() => {}));
+        const { pages } = await crawler.run(site.url('/'));
+        expect(heard.errors).toEqual([]);
+        if (verb === 'stop' && source === 'seed') expect(pages).toBe(0);
+        if (verb === 'pause') expect(heard.urls.map(pathOf).sort()).toEqual(['/', '/1', '/2']);
+      }
+    }
+  });
+
   test('sets no timer where code answers at once', async () => {
     await using site = await serve(PAGES);
     const timers = vi.spyOn(globalThis, 'setTimeout');

@@ -46,6 +46,7 @@ export class Engine {
   #woken = false;
   #wake: (() => void) | undefined;
   #delivering = 0;
+  #asking = 0;
   #renewedAt = 0;
   #lookedAheadAt = Number.NEGATIVE_INFINITY;
   #patience: NodeJS.Timeout | undefined;
@@ -121,6 +122,18 @@ export class Engine {
     }
   }
 
+  /** The same for what is part of no visit: what the user's code says of seeds and of URLs that are added. */
+  async asking<T>(work: () => Promise<T>): Promise<T> {
+    this.#asking++;
+    this.#tellIdle();
+    try {
+      return await work();
+    } finally {
+      this.#asking--;
+      this.#tellIdle();
+    }
+  }
+
   /** Keeps the crawl from ending while URLs are on their way into the frontier. */
   async adding<T>(work: () => Promise<T>): Promise<T> {
     this.#adding++;
@@ -138,7 +151,8 @@ export class Engine {
     this.#woken = false;
     const limited = pagesLeft() <= 0;
     if (this.#stopping || this.#failure !== undefined || limited) {
-      if (this.#held.size === 0) return true;
+      // What is being added is queued first, unless the store is lost.
+      if (this.#held.size === 0 && (this.#adding === 0 || this.#failure !== undefined)) return true;
       await this.#sleep(undefined);
       return false;
     }
@@ -150,6 +164,11 @@ export class Engine {
     // A clock that has jumped, as after a machine's sleep, must not make leases run out that are being worked on.
     if (this.#held.size > 0 && this.#parts.clock.now() - this.#renewedAt >= RENEW_EVERY_MS) await this.#renew();
     const leases = await frontier.lease(room);
+    if (this.#paused || this.#stopping) {
+      // Whoever asked for it has been told that nothing is in flight.
+      for (const lease of leases) await frontier.settle(lease, { outcome: 'deferred' });
+      return false;
+    }
     for (const lease of leases) this.#start(lease);
     if (leases.length > 0) await this.#lookAhead();
     if (leases.length >= room) return false;
@@ -235,17 +254,19 @@ export class Engine {
   #untilIdle(): Promise<'idle' | 'delivering'> {
     return new Promise((resolve) => {
       this.#idle.push(resolve);
-      this.#tellIdle();
+      // Code of the user's that calls this counts as soon as it has given its promise.
+      queueMicrotask(() => this.#tellIdle());
     });
   }
 
   #tellIdle(): void {
-    if (this.#held.size === 0) this.#tell('idle');
+    if (this.#held.size === 0 && this.#asking === 0) this.#tell('idle');
     else if (this.#held.size === this.#delivering && this.#idle.length > 0) {
       // Most pages are soon done with; only who still holds one after this may be waiting for us.
       this.#patience ??= setTimeout(() => {
         this.#patience = undefined;
-        if (this.#held.size === this.#delivering) this.#tell(this.#delivering > 0 ? 'delivering' : 'idle');
+        if (this.#held.size === this.#delivering)
+          this.#tell(this.#delivering + this.#asking > 0 ? 'delivering' : 'idle');
       }, DELIVERY_PATIENCE_MS);
     }
   }

@@ -153,8 +153,7 @@ export class Run {
     const earlier = session.stats.snapshot({ queued: 0, inFlight: 0 });
     session.stats.started(clock.now());
     this.#user.emit('start');
-    // Nothing is in flight for the sake of what comes from the user.
-    const { prioritize } = this.#guarded((work) => work());
+    const { prioritize } = this.#guarded((work) => this.#engine?.asking(work) ?? work());
     const offering = new Offering(session, this.#settings.sitemaps, this.#user, prioritize);
     const engine = this.#makeEngine(session, offering, reports);
     this.#engine = engine;
