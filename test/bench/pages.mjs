@@ -44,7 +44,7 @@ export function madeUpSite({ pages = 3000, hosts = 100, links = 40, kb = 30, por
       return `<a href="${escaped(near ? path(target) : url(target))}" class="${name}" title="${prose(3)}">${prose(2)}</a>`;
     };
     const items = targets.map((target, at) => anchor(target, at < 10 ? 'nav-link' : 'ref'));
-    const nav = items.slice(0, 10).map((item) => `<li class="menu-item">${item}</li>`);
+    const nav = items.slice(0, 10).map((item) => `<li class="item">${item} <b>${prose(3)}</b></li>`);
     const rest = items.slice(10);
     const style = '.card{margin:0 4px;padding:2px;color:#345;display:flex}'.repeat(20);
     const script = 'function f(a,b){if(a<b&&a!==null){return "<div>"+a+"<\\/div>"}return b>>>1}'.repeat(20);
@@ -59,7 +59,7 @@ export function madeUpSite({ pages = 3000, hosts = 100, links = 40, kb = 30, por
       section++;
       text += `<section id="s${section}" class="section"><h2>${prose(4)} <small>#${section}</small></h2>\n`;
       for (let n = 0; n < 3; n++)
-        text += `<p>${prose(20)} <strong>${prose(2)}</strong> ${prose(12)} ${rest.shift() ?? ''} ${prose(18)}.</p>\n`;
+        text += `<p>${prose(20)} <em>${prose(2)}</em> ${prose(12)} ${rest.shift() ?? ''} ${prose(18)}.</p>\n`;
       if (section % 3 === 0)
         text += `<table>${`<tr><td>${prose(2)}<td class="num">${int(1000)}</td></tr>`.repeat(4)}</table>\n`;
       if (section % 3 === 1)

@@ -12,17 +12,6 @@ const { values, positionals } = parseArgs({ allowPositionals: true, options: { j
 
 /** Those that take longest take fewer steps here than by themselves. */
 const BENCHES = {
-<<<<<<< ours
-  crawl: ['crawl.mjs'],
-  extract: ['extract.mjs'],
-  blocking: ['blocking.mjs'],
-  fetch: ['fetch.mjs'],
-  'page-worker': ['page-worker.mjs'],
-  queued: ['memory.mjs', 'queued'],
-  seen: ['memory.mjs', 'seen'],
-  simulate: ['simulate.mjs'],
-  lmdb: ['lmdb-scale.mjs'],
-=======
   crawl: ['crawl.mjs', '--rounds=2'],
   latency: ['latency.mjs', '--polite-pages=600'],
   micro: ['micro.mjs', '--rounds=5'],
@@ -34,8 +23,9 @@ const BENCHES = {
   seen: ['memory.mjs', 'seen', '--count=1000000'],
   lmdb: ['lmdb-scale.mjs', '--sizes=100000,300000', '--hosts=10000', '--cycles=5000'],
   growth: ['growth.mjs', '--sizes=10000,200000', '--pages=2000', '--rounds=2'],
-  soak: ['soak.mjs', '--pages=10000'],
->>>>>>> theirs
+  long: ['long-crawl.mjs', '--pages=10000'],
+  blocking: ['blocking.mjs', '--bytes=2000000'],
+  'page-worker': ['page-worker.mjs', '--pages=1000', '--rounds=1'],
 };
 
 if (!existsSync(here('node_modules/simplecrawler')) || !existsSync(here('node_modules/undici'))) {
