@@ -216,6 +216,23 @@ describe.each(STORES)('on %s', (_, open) => {
       await store.close();
     }
   });
+
+  test('a page behind a page that sets a cookie is visited again each time', async () => {
+    await using site = await serve({
+      '/': (response, { headers }) => {
+        if (headers.cookie === undefined) response.writeHead(302, { location: '/wall' }).end();
+        else html(response, 'let in');
+      },
+      '/wall': (response) => void response.writeHead(302, { location: '/', 'set-cookie': 'seen=1; Path=/' }).end(),
+    });
+    const store = await open();
+    try {
+      for (let run = 0; run < 3; run++)
+        expect((await visit(site, { store, cookies: true }, run > 0)).pages).toEqual(['/']);
+    } finally {
+      await store.close();
+    }
+  });
 });
 
 describe('a 304', () => {

@@ -107,6 +107,7 @@ export class MemoryStore implements CrawlStore {
     }
     if (outcome === 'deferred' || outcome === 'retry') {
       const { request: again, dueAt } = requeue ?? { request, dueAt: now };
+      if (again.key !== request.key && counts(request)) this.#replace(request, again);
       this.#putBack(again, entry.place, dueAt, now);
       this.#note(request, 'queued', settlement.record, entry.leasedAt, dueAt);
     } else {
@@ -259,6 +260,12 @@ export class MemoryStore implements CrawlStore {
     this.#queued++;
     this.#records.queued(request);
     if (asleep) this.#wake(host, now);
+  }
+
+  /** A URL waits in the place of another, as of the page that set a cookie: that one has come to its end. */
+  #replace(old: CrawlRequest, by: CrawlRequest): void {
+    this.#seen.end(crc32(old.key), crc32c(old.key));
+    this.#seen.reopen(crc32(by.key), crc32c(by.key));
   }
 
   #putBack(request: CrawlRequest, place: number, dueAt: number, now: number): void {

@@ -68,6 +68,19 @@ export const offers: readonly CaseOn<Subject>[] = [
     },
   ],
   [
+    'a URL in whose place another was queued again may be visited again, and so may that other',
+    async (s) => {
+      await s.offer('/a');
+      await s.settle(await s.one(), { outcome: 'redirected', outlinks: [request('/wall')] });
+      const requeue = { request: request('/a'), dueAt: T0 };
+      await s.settle(await s.one(), { outcome: 'deferred', requeue });
+      const again = await s.one();
+      sameRequest(again.request, requeue.request);
+      await s.settle(again, { outcome: 'done' });
+      assert.equal(await s.offer({ url: '/wall', revisit: true }, { url: '/a', revisit: true }), 2);
+    },
+  ],
+  [
     'a URL offered first as a revisit is new, and is seen from then on',
     async (s) => {
       assert.equal(await s.offer({ url: '/new', revisit: true }), 1);
