@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DnsLookup } from '../src/dns.ts';
-import { Crawler } from '../src/index.ts';
+import { Crawler, MemoryStore } from '../src/index.ts';
 import { crawl, HASTE, hear, linkPage, listeningCrawler, USER_AGENT } from './helpers/crawl.ts';
 import { startHttpProxy } from './helpers/servers.ts';
 import { startSite } from './helpers/site.ts';
@@ -115,6 +115,26 @@ describe.each([0, 5])('with an ipDelayMs of %i', (ipDelayMs) => {
     expect(heard.errors.map(({ error }) => error.code)).toEqual(['CRAWL_DNS_FAILED']);
   });
 });
+
+test.each([1, 2])(
+  'a dead host is left alone for a day, then asked again, be its name slow: %i at a time',
+  async (most) => {
+    await using site = await pages();
+    const urls = [site.url('/1', 'dead.example.test'), site.url('/2', 'dead.example.test')];
+    for (const [hours, count] of [
+      [23, 0],
+      [25, 2],
+    ] as const) {
+      const store = await MemoryStore.open();
+      const blockedUntil = Date.now() - hours * 3_600_000;
+      await store.setHost('dead.example.test', { failures: 7, nextAt: blockedUntil - 3_600_000, blockedUntil });
+      const dnsLookup: DnsLookup = () => new Promise((resolve) => setTimeout(resolve, 700, '127.0.0.1'));
+      const heard = await crawl(urls, { store, dnsLookup, connectionsPerHost: most });
+      expect(heard.urls).toHaveLength(count);
+      expect(heard.skips.map(({ reason }) => reason)).toEqual(new Array(2 - count).fill('host-unreachable'));
+    }
+  },
+);
 
 test('hosts that come next are looked up while others are still being asked', async () => {
   const asked: string[] = [];

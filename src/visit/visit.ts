@@ -58,8 +58,10 @@ const DEAD_FOR_MS = 86_400_000;
 
 /** Without this each URL of a dead host would cost the crawl another hour of waiting. */
 function deadHost(context: VisitContext, lease: Lease): Ending | undefined {
-  const { failures, nextAt } = lease.host;
-  if (failures < DEAD_AFTER_FAILURES || context.clock.now() - nextAt > DEAD_FOR_MS) return undefined;
+  const { blockedUntil, failures, nextAt } = lease.host;
+  // Its clock may have been moved since by what asked nothing of it, the end of its last pause has not.
+  const aloneSince = blockedUntil > 0 ? blockedUntil : nextAt;
+  if (failures < DEAD_AFTER_FAILURES || context.clock.now() - aloneSince > DEAD_FOR_MS) return undefined;
   return skipUnasked(context, lease, 'host-unreachable');
 }
 
