@@ -1,10 +1,13 @@
 import { hash } from 'node:crypto';
 import { createRequire } from 'node:module';
-import CRC32 from 'crc-32';
 import { CrawlError } from './errors.ts';
 
-// The package has no types for its second polynomial.
-const CRC32C = createRequire(import.meta.url)('crc-32/crc32c.js') as typeof CRC32;
+type Crc = typeof import('crc-32');
+
+// Required, since Node reads a CommonJS file twice that is imported; there are no types for the second polynomial.
+const require = createRequire(import.meta.url);
+const CRC32 = require('crc-32') as Crc;
+const CRC32C = require('crc-32/crc32c.js') as Crc;
 
 /** A hash of 64 bits in two halves, each from 0 to 2³² − 1. */
 export interface Hash64 {
@@ -22,6 +25,11 @@ export function fingerprint(body: Uint8Array): string {
  */
 export function crc32(text: string): number {
   return CRC32.str(wellFormed(text)) >>> 0;
+}
+
+/** {@link crc32} of bytes. Never throws. */
+export function crc32OfBytes(bytes: Uint8Array): number {
+  return CRC32.buf(bytes) >>> 0;
 }
 
 /** CRC-32C (Castagnoli, as in iSCSI) of the text's UTF-8 bytes, from 0 to 2³² − 1. Allocates nothing. Never throws. */

@@ -1,5 +1,5 @@
 import zlib from 'node:zlib';
-import CRC32 from 'crc-32';
+import { crc32OfBytes } from '../fingerprint.ts';
 
 const FLAG_HEADER_CRC = 0x02;
 const FLAG_EXTRA = 0x04;
@@ -66,7 +66,7 @@ function inflate(data: Buffer, most: number): { readonly output: Buffer; readonl
   const { buffer: output, engine } = inflateWithInfo(data, most);
   const used = engine.bytesWritten;
   if (used + TRAILER_BYTES > data.length) return undefined;
-  const isWhole = data.readUInt32LE(used) === CRC32.buf(output) >>> 0;
+  const isWhole = data.readUInt32LE(used) === crc32OfBytes(output);
   return isWhole && data.readUInt32LE(used + 4) === output.length ? { output, used } : undefined;
 }
 

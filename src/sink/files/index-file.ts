@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { appendFile, open } from 'node:fs/promises';
+import { appendFile, type FileHandle, open } from 'node:fs/promises';
 import { hasCode } from './folders.ts';
 
 /** To be added to and made where it is missing; a link in its place is not followed, where the system can tell. */
@@ -37,8 +37,9 @@ export class IndexFile {
 
 /** Whether the last line was cut short, as by a crash: then the next one must not go on in it. */
 async function endsInMidLine(path: string): Promise<boolean> {
+  let file: FileHandle | undefined;
   try {
-    await using file = await open(path, 'r');
+    file = await open(path, 'r');
     const { size } = await file.stat();
     if (size === 0) return false;
     const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
@@ -46,5 +47,8 @@ async function endsInMidLine(path: string): Promise<boolean> {
   } catch (thrown) {
     if (hasCode(thrown, 'ENOENT')) return false;
     throw thrown;
+  } finally {
+    // Without `using`, whose helper every import of the package would have to load.
+    await file?.close();
   }
 }
