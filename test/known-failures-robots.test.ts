@@ -57,6 +57,26 @@ describe('KF-04: robots.txt that redirects', () => {
     expect(site.log.map(({ path }) => path)).toEqual(['/robots.txt', '/r1', '/r2', '/r3', '/r4', '/r5', '/', '/q']);
     expect(heard.skips).toEqual([{ url: site.url('/p'), reason: 'robots', from: site.url('/') }]);
   });
+
+  test('to a host that is not found, or drops connections, is told as the error that it is', async () => {
+    await using lost = await startSite((request) => void request.socket.destroy());
+    for (const [host, code] of [
+      ['nowhere.example.test', 'CRAWL_DNS_FAILED'],
+      ['lost.example.test', 'CRAWL_CONNECTION_LOST'],
+    ] as const) {
+      const target = lost.url('/robots.txt', host);
+      await using site = await serve({ '/robots.txt': moved(target) });
+      const heard = await crawl(site.url('/', 'here.example.test'), {
+        dnsLookup: async (name) => {
+          if (name === 'nowhere.example.test') throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+          return '127.0.0.1';
+        },
+      });
+      expect(heard.errors.map(({ error, url }) => [error.code, url])).toEqual([[code, target]]);
+      expect(heard.retries).toEqual([]);
+      expect(heard.stats).toMatchObject({ pages: 0, retries: 0, errors: 1, skips: { 'robots-unreachable': 1 } });
+    }
+  });
 });
 
 describe('KF-05: what the status of robots.txt permits', () => {

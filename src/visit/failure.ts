@@ -26,7 +26,8 @@ export function failed(context: VisitContext, lease: Lease, error: CrawlError, o
     error: error.code,
     ...(error.status === undefined ? {} : { status: error.status }),
   };
-  if (error.retryable && request.attempts < triesOf(context, error)) {
+  // A hop on the way to rules is queued anew by whoever waits for them.
+  if (error.retryable && request.kind !== 'robots' && request.attempts < triesOf(context, error)) {
     const afterMs = retryDelayMs(request.attempts);
     const dueAt = context.clock.now() + afterMs;
     context.stats.retried();

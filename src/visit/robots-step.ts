@@ -53,10 +53,14 @@ export async function robotsHop(context: VisitContext, lease: Lease): Promise<En
     context.robots?.accept(origin, {
       error: new CrawlError('CRAWL_DNS_FAILED', `${lease.request.host} has no address`),
     });
-    return { ...gate, outcome: { ...gate.outcome, outcome: 'failed' } };
+    return gate;
   }
-  const { ending } = await requestRules(context, lease, origin, lease.url, conditions);
-  return { ...ending, outcome: { ...ending.outcome, outcome: 'done' } };
+  const { ending, failure } = await requestRules(context, lease, origin, lease.url, conditions);
+  return {
+    ...ending,
+    outcome: { ...ending.outcome, outcome: 'done' },
+    ...(failure === undefined ? {} : { announce: () => void context.events.emit('error', failure, lease.url) }),
+  };
 }
 
 async function fetchRules(context: VisitContext, lease: Lease, origin: string): Promise<Ending> {
