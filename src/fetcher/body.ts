@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream';
 import { CrawlError } from '../errors.ts';
 import { type Coding, decodeAtOnce, decoder, decodingSteps, SNIFF_BYTES } from './codings.ts';
 import { toFetchError } from './failure.ts';
+import { ChunkJoiner, Chunks } from './small-chunks.ts';
 
 /** A compressed body up to this size is gathered first and decompressed in one go, which is cheaper than a stream. */
 const SMALL_BYTES = 65_536;
@@ -89,16 +90,17 @@ interface Decoded {
 /** The whole body, decompressed, or as much of it as the meter lets pass. Rejects with a `CrawlError`. */
 export async function readBody(source: Readable, codings: readonly string[], meter: Meter): Promise<Buffer> {
   try {
-    if (codings.length === 0) return await collect(source, [], meter, NOTHING_COMPRESSED);
+    if (codings.length === 0) return await collect(source, new Chunks(), meter, NOTHING_COMPRESSED);
     const head = await gather(source, SMALL_BYTES);
     const steps = stepsFor(codings, head.data, meter);
     const small = head.ended ? decodeSmall(steps, head.data, meter) : undefined;
     if (small !== undefined) return small;
     const { first, rest, wireBytes } = decode(source, head, steps, meter);
-    const kept = first.length > 0 ? [meter.take(first, undefined)] : [];
+    const kept = new Chunks();
+    if (first.length > 0) kept.add(meter.take(first, undefined));
     if (rest === undefined || meter.truncated) {
       source.destroy();
-      return Buffer.concat(kept);
+      return kept.whole();
     }
     return await collect(rest, kept, meter, wireBytes);
   } catch (error) {
@@ -154,7 +156,7 @@ function decode(source: Readable, head: Head, steps: readonly Coding[], meter: M
   } else {
     outer.write(head.data);
     meter.watch(source);
-    pipeline([source, ...decoders], ignore);
+    pipeline([source, new ChunkJoiner(), ...decoders], ignore);
   }
   return { first: Buffer.alloc(0), rest: last, wireBytes: () => outer.bytesWritten };
 }
@@ -168,14 +170,14 @@ interface Head {
 /** Reads until there are `most` bytes or more, or no more to come, and leaves the stream paused. */
 function gather(source: Readable, most: number): Promise<Head> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const chunks = new Chunks();
     let bytes = 0;
     const done = (ended: boolean) => {
       source.off('data', onData).off('end', onEnd).off('error', reject).off('close', onClose);
-      resolve({ data: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes), ended });
+      resolve({ data: chunks.whole(), ended });
     };
     const onData = (chunk: Buffer) => {
-      chunks.push(chunk);
+      chunks.add(chunk);
       bytes += chunk.length;
       if (bytes < most) return;
       source.pause();
@@ -190,7 +192,7 @@ function gather(source: Readable, most: number): Promise<Head> {
 }
 
 /** Reads a stream to its end, or to where the meter cuts it. */
-function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () => number | undefined): Promise<Buffer> {
+function collect(stream: Readable, kept: Chunks, meter: Meter, wireBytes: () => number | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let finished = false;
     const onClose = () => {
@@ -198,7 +200,7 @@ function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () =
     };
     const finish = () => {
       finished = true;
-      resolve(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
+      resolve(kept.whole());
     };
     const fail = (error: unknown) => {
       reject(error);
@@ -207,8 +209,9 @@ function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () =
     let beforeLarge = meter.limits.beforeLarge;
     const onData = (chunk: Buffer) => {
       if (meter.truncated) return;
+      let isMuch = false;
       try {
-        kept.push(meter.take(chunk, wireBytes()));
+        isMuch = kept.add(meter.take(chunk, wireBytes()));
       } catch (error) {
         fail(error);
         return;
@@ -220,6 +223,9 @@ function collect(stream: Readable, kept: Buffer[], meter: Meter, wireBytes: () =
         stream.pause();
         beforeLarge().then(() => stream.resume(), fail);
         beforeLarge = undefined;
+      } else if (isMuch) {
+        stream.pause();
+        setImmediate(() => stream.resume());
       }
     };
     stream.on('data', onData).on('end', finish).on('error', reject).on('close', onClose);
