@@ -3,6 +3,7 @@ import { askLookup, type DnsLookup, failed, type ResolvedAddress } from './dns/a
 import { CrawlError, describeThrown, isCrawlError } from './errors.ts';
 import { integer, onlyKnown, show } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
+import { promised } from './promises.ts';
 import { steady } from './steady-clock.ts';
 import { systemLookup } from './system-lookup.ts';
 
@@ -91,6 +92,8 @@ export class DnsCache {
   readonly #clock: Clock;
   /** In order of last use. */
   readonly #entries = new Map<string, Entry>();
+  /** What ends the questions that are open. */
+  readonly #open = new Set<(reason: CrawlError) => void>();
   #prefetching = 0;
 
   constructor(options: DnsCacheOptions = {}) {
@@ -118,7 +121,8 @@ export class DnsCache {
 
   /**
    * The addresses of a host, at least one, in the resolver's order. An IP address is its own answer.
-   * @throws {@link CrawlError} `CRAWL_DNS_FAILED`, retryable, with the resolver's error as its cause.
+   * @throws {@link CrawlError} `CRAWL_DNS_FAILED`, retryable, with the resolver's error as its cause; `CRAWL_CLOSED` after
+   * {@link DnsCache.close}.
    */
   resolve(hostname: string): Promise<readonly ResolvedAddress[]> {
     if (typeof hostname !== 'string') {
@@ -221,17 +225,25 @@ export class DnsCache {
     return this.lookupFor(EVERYTHING);
   }
 
+  /** Ends the questions that are open, with `CRAWL_CLOSED` for who waits for one, so that no timer of theirs is left. */
+  close(): void {
+    for (const end of this.#open) end(new CrawlError('CRAWL_CLOSED', 'The DnsCache was closed before an answer came.'));
+  }
+
   async #ask(host: string): Promise<readonly ResolvedAddress[]> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(failed(host, `no answer within ${this.#timeoutMs} ms`)), this.#timeoutMs);
-    });
+    const late = promised<never>();
+    const timer = setTimeout(
+      () => late.reject(failed(host, `no answer within ${this.#timeoutMs} ms`)),
+      this.#timeoutMs,
+    );
+    this.#open.add(late.reject);
     try {
-      return await Promise.race([this.#find(host), late]);
+      return await Promise.race([this.#find(host), late.promise]);
     } catch (error) {
       throw isCrawlError(error) ? error : failed(host, describeThrown(error), error);
     } finally {
       clearTimeout(timer);
+      this.#open.delete(late.reject);
     }
   }
 

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import type { DnsLookup } from '../src/dns.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { DNS_DEFAULTS, type DnsLookup } from '../src/dns.ts';
 import { Crawler, MemoryStore } from '../src/index.ts';
 import { crawl, HASTE, hear, linkPage, listeningCrawler, USER_AGENT } from './helpers/crawl.ts';
 import { startHttpProxy } from './helpers/servers.ts';
@@ -162,6 +162,35 @@ test('hosts that come next are looked up while others are still being asked', as
   expect(heard.pages).toHaveLength(20);
   expect(early).toBe(20);
   expect(asked).toHaveLength(20);
+});
+
+test('what was looked up early and is not needed any more keeps no process alive', async () => {
+  await using site = await pages();
+  const set = vi.spyOn(globalThis, 'setTimeout');
+  const cleared = vi.spyOn(globalThis, 'clearTimeout');
+  try {
+    const asked = new Set<string>();
+    const { urls } = await crawl(
+      ['here', 'slow', 'slower'].map((name) => site.url('/', `${name}.example.test`)),
+      {
+        maxPages: 1,
+        timeouts: { connect: 5000 },
+        concurrency: 1,
+        respectRobots: false,
+        dnsLookup: (name) => {
+          asked.add(name);
+          return name.startsWith('slow') ? new Promise(() => {}) : Promise.resolve('127.0.0.1');
+        },
+      },
+    );
+    expect(urls).toEqual([site.url('/', 'here.example.test')]);
+    expect(asked.size).toBe(3);
+    const timers = set.mock.results.filter((_, index) => set.mock.calls[index]?.[1] === DNS_DEFAULTS.timeoutMs);
+    expect(timers).toHaveLength(3);
+    for (const { value } of timers) expect(cleared).toHaveBeenCalledWith(value);
+  } finally {
+    vi.restoreAllMocks();
+  }
 });
 
 describe('over a proxy', () => {

@@ -315,3 +315,11 @@ describe('DnsCache.lookupFor()', () => {
     );
   });
 });
+
+test('close() ends what is being looked for', async () => {
+  const cache = new DnsCache({ lookup: () => new Promise(() => {}), timeoutMs: 60_000 });
+  const answer = cache.resolve('a.example.test');
+  cache.prefetch('b.example.test');
+  cache.close();
+  await expect(answer).rejects.toMatchObject({ code: 'CRAWL_CLOSED' });
+});

@@ -121,6 +121,7 @@ export class Session {
   /** Closes what was opened here; a store that was handed in stays open. */
   async close(): Promise<void> {
     try {
+      this.finder.close();
       await this.fetcher.close();
       await this.robots?.flush();
       await this.frontier.close();

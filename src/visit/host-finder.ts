@@ -68,6 +68,11 @@ export class HostFinder {
   prefetch(hosts: readonly string[]): void {
     for (const host of hosts) if (this.#whoFinds(host) === 'here') this.#dns.prefetch(host);
   }
+
+  /** Waits for no answer any more. */
+  close(): void {
+    this.#dns.close();
+  }
 }
 
 async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
