@@ -106,20 +106,21 @@ const SITEMAP_LEVEL = 6;
 
 /**
  * Sitemap files as requests, and those that scope or filter refuse, over several turns of the event loop. Never rejects.
- * @param files - Counts those let in.
+ * @param among - Counts those let in, and tells which were seen before and are not to be counted again.
  */
 export function admitSitemaps(
   urls: readonly string[],
   admission: Admission,
   origin: string,
-  files: SitemapFiles,
+  among: { readonly files: SitemapFiles; readonly known: ReadonlySet<string> | undefined },
 ): Promise<AdmittedSeeds> {
   const context = { depth: 0, source: 'sitemap' };
   const admit = (url: string): Admitted => {
     // Some files of rules name themselves, and they have just been read.
     if (URL.canParse(url) && new URL(url).pathname === '/robots.txt') return { reason: 'seen' };
+    if (among.known?.has(url) === true) return { reason: 'seen' };
     const admitted = admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, origin, ...context }, context);
-    return admitted.request === undefined || files.take(origin) ? admitted : { reason: 'sitemaps-per-host' };
+    return admitted.request === undefined || among.files.take(origin) ? admitted : { reason: 'sitemaps-per-host' };
   };
   return inTurns(sortInSteps(urls, admit));
 }

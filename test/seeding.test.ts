@@ -2,9 +2,11 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Admission } from '../src/admission.ts';
-import { Crawler } from '../src/index.ts';
+import { Offering } from '../src/crawler/offering.ts';
+import { Crawler, Frontier, MemoryStore } from '../src/index.ts';
 import { admitSitemaps } from '../src/seeding.ts';
 import { SitemapFiles } from '../src/sitemap/file-count.ts';
+import { StatsCollector } from '../src/stats.ts';
 import { crawl, HASTE, linkPage, pathOf, USER_AGENT } from './helpers/crawl.ts';
 import {
   type Answer,
@@ -254,7 +256,10 @@ describe('Sitemaps', () => {
     const files = new SitemapFiles();
     const named = Array.from({ length: 10_002 }, (_, n) => `http://a.example.test/${n}.xml`);
     const admission = new Admission({ scope: 'any', maxDepth: 20, maxUrlLength: 2048 });
-    const { requests, refused } = await admitSitemaps(named, admission, 'http://a.example.test', files);
+    const { requests, refused } = await admitSitemaps(named, admission, 'http://a.example.test', {
+      files,
+      known: undefined,
+    });
     expect(requests).toHaveLength(10_000);
     expect(refused).toEqual([
       { url: 'http://a.example.test/10000.xml', reason: 'sitemaps-per-host' },
@@ -262,6 +267,25 @@ describe('Sitemaps', () => {
     ]);
     expect(files.take('http://a.example.test')).toBe(false);
     expect(files.take('http://b.example.test')).toBe(true);
+  });
+
+  test('count once, however often the rules that name them are had anew', async () => {
+    const frontier = await Frontier.open({ store: await MemoryStore.open() });
+    const admission = new Admission({ scope: 'any', maxDepth: 20, maxUrlLength: 2048 });
+    const session = { admission, frontier, sitemapFiles: new SitemapFiles(), stats: new StatsCollector() };
+    const skips: string[] = [];
+    const user = { emit: (_: string, ...[, reason]: unknown[]) => skips.push(String(reason)) > 0, wants: () => true };
+    const offering = new Offering(session as never, 'robots', user as never, undefined);
+    const origin = 'http://a.example.test';
+    const named = Array.from({ length: 4_000 }, (_, n) => `${origin}/${n}.xml`);
+    for (const count of [4_000, 0, 0, 1]) {
+      if (count === 1) named.push(`${origin}/new.xml`);
+      const requests = await offering.sitemapsOf(origin, named);
+      expect(requests).toHaveLength(count);
+      await frontier.offer(requests);
+    }
+    expect(new Set(skips)).toEqual(new Set(['seen']));
+    expect(session.stats.snapshot({ queued: 0, inFlight: 0 }).skips).toEqual({ seen: 12_000 });
   });
 });
 

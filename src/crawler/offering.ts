@@ -1,6 +1,7 @@
 import { type AdmittedSeeds, admitSeeds, admitSitemaps, type SeedBatch, usualSitemap } from '../seeding.ts';
 import { nextTurn, turnIsOver } from '../turns.ts';
 import type { CrawlRequest } from '../types.ts';
+import { originOf } from '../url.ts';
 import type { VisitHooks } from '../visit/context.ts';
 import { LINKS_AT_ONCE, prioritized } from '../visit/links-step.ts';
 import { refuse } from '../visit/refusal.ts';
@@ -55,9 +56,20 @@ export class Offering {
     if (this.#sitemaps === 'off') return [];
     const urls = named.length > 0 || this.#sitemaps === 'robots' ? named : [usualSitemap(origin)];
     const { admission, sitemapFiles } = this.#session;
-    const admitted = await admitSitemaps(urls, admission, origin, sitemapFiles);
+    const known = sitemapFiles.counts(origin) ? await this.#seenOf(urls) : undefined;
+    const admitted = await admitSitemaps(urls, admission, origin, { files: sitemapFiles, known });
     await this.#tellRefused(admitted);
     return admitted.requests;
+  }
+
+  /** Those that were seen before: rules are had anew again and again, and name the same files. */
+  async #seenOf(urls: readonly string[]): Promise<ReadonlySet<string>> {
+    const seen = new Set<string>();
+    for (const url of urls) {
+      if (turnIsOver()) await nextTurn();
+      if (await this.#session.frontier.has(url)) seen.add(url);
+    }
+    return seen;
   }
 
   async #tellRefused({ refused }: AdmittedSeeds): Promise<void> {
@@ -88,9 +100,4 @@ export class Offering {
     }
     return fresh;
   }
-}
-
-/** The origin of a URL as `resolveUrl` gives it. */
-function originOf(url: string): string {
-  return url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
 }

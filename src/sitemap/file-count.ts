@@ -8,6 +8,11 @@ const MOST_HOSTS = 10_000;
 export class SitemapFiles {
   readonly #counts = new Map<string, number>();
 
+  /** Whether any of this host were counted. */
+  counts(origin: string): boolean {
+    return this.#counts.has(origin);
+  }
+
   /** Whether one more may be read of the host with this origin; counts it if so. */
   take(origin: string): boolean {
     const count = this.#counts.get(origin) ?? 0;
