@@ -14,7 +14,10 @@ export class UnreachableHosts {
 
   /** @param before - Until when the host is blocked for other reasons. */
   wait(host: string, until: number, before: number): void {
+    this.#waiting.delete(host);
     this.#waiting.set(host, { until, before });
+    // One that is forgotten is met again when it comes due.
+    forgetOldest(this.#waiting);
   }
 
   /** Another try in a row for an origin; how many there were before. */
