@@ -1,7 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { askLookup, type DnsLookup, failed, type ResolvedAddress } from './dns/ask-lookup.ts';
 import { CrawlError, describeThrown, isCrawlError } from './errors.ts';
-import { integer, onlyKnown, show } from './options.ts';
+import { integer, LONGEST_TIMER_MS, onlyKnown, show } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
 import { promised } from './promises.ts';
 import { steady } from './steady-clock.ts';
@@ -271,7 +271,6 @@ function isLasting(error: unknown): boolean {
 }
 
 const EVERYTHING: AddressJudge = { check: () => {} };
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** Those of the addresses that pass, and have the family asked for. */
 function admit(

@@ -90,6 +90,9 @@ export function mustTake(call: string, takes: string, isRight: boolean, given: u
   if (!isRight) throw new CrawlError('CRAWL_OPTION_INVALID', `${call} takes ${takes}, not ${show(given)}.`);
 }
 
+/** The longest that a timer can wait, in milliseconds; a longer one fires at once. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+
 /** A value as it may stand in a message: short, and never throwing. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);

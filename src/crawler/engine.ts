@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import type { Frontier } from '../frontier.ts';
+import { LONGEST_TIMER_MS } from '../options.ts';
 import type { Clock, Lease } from '../ports.ts';
 import type { UnreachableHosts } from '../visit/unreachable-hosts.ts';
 
@@ -19,8 +20,6 @@ export interface EngineParts {
   readonly afterVisit: () => void;
 }
 
-/** The longest that `setTimeout` can wait; a longer one fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Leases are renewed this often, well within their time. */
 const RENEW_EVERY_MS = 60_000;
 

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../options.ts';
 import { promised } from '../promises.ts';
 
 /** What {@link Patience.wait} gives where the time was over first. */
@@ -5,8 +6,6 @@ export const TIMED_OUT: unique symbol = Symbol('timed out');
 
 /** How long the user's code is waited for once the crawl is to stop at once, in milliseconds. */
 export const HURRY_MS = 10_000;
-/** The longest that a timer can wait. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Waiting {
   dueAt: number;

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../options.ts';
 import type { CrawlStats } from '../types.ts';
 import type { UserHooks } from './hooks.ts';
 import type { Session } from './session.ts';
@@ -5,8 +6,6 @@ import type { Settings } from './settings.ts';
 
 /** How old the counts that only the store knows may be, in milliseconds. */
 const REFRESH_MS = 100;
-/** The longest that a timer can wait. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** What reports need of a run. */
 export interface ReportParts {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { CrawlError } from '../errors.ts';
 import { LinkExtractor } from '../link-extractor/index.ts';
+import { LONGEST_TIMER_MS } from '../options.ts';
 import type { FetchedPage } from '../page.ts';
 import { PageWorker } from '../page-worker/index.ts';
 import type { CrawlStore } from '../ports.ts';
@@ -21,8 +22,6 @@ import { type VisitParts, visitContext } from './visit-context.ts';
 
 /** How long a store is waited for once the crawl is to stop at once, in milliseconds. */
 const LAST_WAIT_MS = 60_000;
-/** The longest that a timer can wait. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** One run of a crawler, from opening the store to `end`. */
 export class Run {

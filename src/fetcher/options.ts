@@ -1,7 +1,7 @@
 import { AddressGuard, type NetworkPolicy } from '../address-guard.ts';
 import { DnsCache, type DnsLookup } from '../dns.ts';
 import { CrawlError } from '../errors.ts';
-import { boolean, integer, number, onlyKnown, show } from '../options.ts';
+import { boolean, integer, LONGEST_TIMER_MS, number, onlyKnown, show } from '../options.ts';
 import type { CookieStore, Transport } from '../ports.ts';
 import { checkUserAgent } from '../user-agent.ts';
 import { CookieJars } from './cookies.ts';
@@ -124,9 +124,6 @@ const KNOWN = [
   'tls',
 ];
 
-/** The longest time a timer of Node can wait. */
-const LONGEST_MS = 2_147_483_647;
-
 /** Options, checked and with their defaults. */
 export interface FetcherSettings extends HeaderSettings {
   readonly timeouts: Timeouts;
@@ -193,7 +190,7 @@ function timeouts(given: Partial<Timeouts> | undefined): Timeouts {
   const defaults = FETCHER_DEFAULTS.timeouts;
   if (given === undefined) return defaults;
   onlyKnown('timeouts', given, Object.keys(defaults));
-  const ms = (name: keyof Timeouts) => integer(`timeouts.${name}`, given[name], defaults[name], 1, LONGEST_MS);
+  const ms = (name: keyof Timeouts) => integer(`timeouts.${name}`, given[name], defaults[name], 1, LONGEST_TIMER_MS);
   return { connect: ms('connect'), headers: ms('headers'), page: ms('page') };
 }
 

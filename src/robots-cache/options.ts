@@ -1,5 +1,5 @@
 import { CrawlError } from '../errors.ts';
-import { integer, mustTake, oneOf, onlyKnown } from '../options.ts';
+import { integer, LONGEST_TIMER_MS, mustTake, oneOf, onlyKnown } from '../options.ts';
 import type { Clock, MetaStorage, RobotsSource } from '../ports.ts';
 import { steady } from '../steady-clock.ts';
 import { OwnSource } from './own-source.ts';
@@ -56,7 +56,6 @@ export interface Settings {
 }
 
 const CHOICES = ['disallow', 'allow'] as const;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** @param given - Options, or a source alone. */
 export function readOptions(given: RobotsCacheOptions | RobotsSource): Settings {
