@@ -244,6 +244,9 @@ const GARBAGE: readonly (readonly [place: string, what: string, value: unknown, 
     (value) => ['the hook prioritize', String(value), value, 3] as const,
   ),
   ...[undefined, null, 5, 'text', {}, true].map((value) => ['the hook expand', String(value), value, 1] as const),
+  ...[undefined, null, 0, 1, '', 'no', 'yes', {}].flatMap((value) => [
+    ['the hook shouldVisit', JSON.stringify(value) ?? 'undefined', value, 1] as const,
+  ]),
   ['the hook expand', 'links without end', endless(), 1],
   ['the hook expand', 'values that are none', [undefined, null, 5, {}, { url: 5 }, [], 'mailto:x@y', '/1'], 2],
   [
@@ -288,6 +291,53 @@ describe('a place that answers what it must not', () => {
     const result = await crawlWith(site, name, answer, isLookup ? { retries: 0 } : {});
     expect(result.pages).toHaveLength(pages);
     expect(result.stats).toMatchObject({ queued: 0, inFlight: 0 });
+  });
+});
+
+describe('a verdict of shouldVisit that is no boolean', () => {
+  test.each([undefined, null, 0, 1, '', 'no'])('%j refuses as a fault does, given at once or later', async (value) => {
+    await using site = await serve({ '/': linkPage(['/1']), '/1': '1' });
+    for (const fault of [() => value, async () => value]) {
+      const crawler = new Hooked({ userAgent: USER_AGENT, ...HASTE, network: 'any' }, 'shouldVisit', fault);
+      const { errors, skips } = hear(crawler);
+      await crawler.run(site.url('/'));
+      expect(errors).toMatchObject([{ error: { code: 'CRAWL_HOOK_FAILED', url: site.url('/1') } }]);
+      expect(errors[0]?.error.message).toContain('true or false');
+      expect(skips).toEqual([{ url: site.url('/1'), reason: 'should-visit', from: site.url('/') }]);
+    }
+  });
+});
+
+describe('items of expand that are no links', () => {
+  const expanded = async (items: unknown): Promise<ReturnType<typeof hear> & { readonly root: string }> => {
+    await using site = await serve({ '/': 'x', '/1': '1' });
+    const crawler = new Hooked({ userAgent: USER_AGENT, ...HASTE, network: 'any' }, 'expand', (page) =>
+      (page as Page).depth === 0 ? items : [],
+    );
+    const heard = hear(crawler);
+    await crawler.run(site.url('/'));
+    return Object.assign(heard, { root: site.url('/') });
+  };
+
+  test.each([null, 5, [{ href: 'x' }], { href: 'x' }, { url: 5 }, ['p/1']].map((item) => [JSON.stringify(item), item]))(
+    '%s is told, and the links beside it are followed',
+    async (_, item) => {
+      const { errors, skips, urls, root } = await expanded([item, '/1', item]);
+      expect(errors).toMatchObject([{ error: { code: 'CRAWL_HOOK_FAILED', url: root }, url: root }]);
+      expect(errors[0]?.error.message).toMatch(/^The hook expand gave 2 items that are no links, the first of them /);
+      expect(skips).toEqual([]);
+      expect(urls.map(pathOf)).toEqual(['/', '/1']);
+    },
+  );
+
+  test('texts that are no URLs are skipped by name', async () => {
+    const { errors, skips, urls, root } = await expanded(['http://[', { url: 'mailto:x@y' }, '/1']);
+    expect(errors).toEqual([]);
+    expect(skips).toEqual([
+      { url: 'http://[', reason: 'url-invalid', from: root },
+      { url: 'mailto:x@y', reason: 'url-invalid', from: root },
+    ]);
+    expect(urls.map(pathOf)).toEqual(['/', '/1']);
   });
 });
 

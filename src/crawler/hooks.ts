@@ -88,18 +88,23 @@ export class GuardedHooks {
     return true;
   }
 
-  /** See `VisitHooks.expand`; a fault leaves the page without links. */
-  async expand(page: Page): Promise<readonly Link[]> {
+  /** See `VisitHooks.expand`; a fault leaves the page without links, an item that is none is told and left out. */
+  async expand(page: Page, onNoUrl: (text: string) => void): Promise<readonly Link[]> {
     const { trusted, user } = this.#parts;
     const { expand } = user;
     if (expand === undefined && trusted) return page.links;
+    const what = expand === undefined ? 'The extractor' : 'The hook expand';
+    const { url } = page;
+    const onWrong = (message: string): void =>
+      void user.emit('error', new CrawlError('CRAWL_HOOK_FAILED', `${what} ${message}`, { url }), url);
+    const read = (given: unknown): readonly Link[] => toLinks(given, page, { onNoUrl, onWrong });
     return this.#ask<readonly Link[]>({
-      what: expand === undefined ? 'The extractor' : 'The hook expand',
-      url: page.url,
+      what,
+      url,
       code: 'CRAWL_HOOK_FAILED',
       run: () => {
         const found = expand === undefined ? page.links : expand(page);
-        return isThenable(found) ? found.then((links) => toLinks(links, page)) : toLinks(found, page);
+        return isThenable(found) ? found.then(read) : read(found);
       },
       fallback: [],
     });
@@ -109,15 +114,17 @@ export class GuardedHooks {
   shouldVisit(link: Link, from: Page): Promise<boolean> | boolean {
     const { shouldVisit } = this.#parts.user;
     if (shouldVisit === undefined) return true;
-    const verdict = this.#ask({
+    return this.#ask({
       what: 'The hook shouldVisit',
       url: link.url,
       code: 'CRAWL_HOOK_FAILED',
-      run: () => shouldVisit(link, from),
+      run: () => {
+        const given = shouldVisit(link, from);
+        return isThenable(given) ? given.then(toVerdict) : toVerdict(given);
+      },
       fallback: false,
       about: { of: from, hung: this.#neverSaid },
     });
-    return isThenable(verdict) ? verdict.then((given) => given !== false) : verdict !== false;
   }
 
   /** See `VisitHooks.prioritize`; a fault leaves the level as it is. */
@@ -179,6 +186,11 @@ export class GuardedHooks {
     this.#parts.user.emit('error', new CrawlError(code, message, { cause: thrown, url }), url);
     return fallback;
   }
+}
+
+function toVerdict(verdict: unknown): boolean {
+  if (verdict === true || verdict === false) return verdict;
+  throw new TypeError(`shouldVisit() must give true or false, not ${show(verdict)}`);
 }
 
 function toNumber(priority: unknown): number {

@@ -204,7 +204,7 @@ export class Run {
     const hooks = this.#guarded((work) => this.#engine?.delivering(work) ?? work());
     return {
       deliver: (page) => this.#deliver(hooks, page),
-      expand: (page) => hooks.expand(page),
+      expand: (page, onNoUrl) => hooks.expand(page, onNoUrl),
       shouldVisit: (link, from) => hooks.shouldVisit(link, from),
       prioritize: hooks.prioritize,
       sitemapsOf: (origin, named) => offering.sitemapsOf(origin, named),

@@ -76,7 +76,8 @@ export interface VisitHooks {
    * reader is gone and never saw it, or the crawl was stopped at once.
    */
   deliver(page: FetchedPage): Promise<boolean>;
-  expand(page: Page): Promise<readonly Link[]>;
+  /** @param onNoUrl - Told of each text among the links that is no http or https URL. */
+  expand(page: Page, onNoUrl: (text: string) => void): Promise<readonly Link[]>;
   shouldVisit(link: Link, from: Page): Promise<boolean> | boolean;
   /** The front queue of a request that was found on, or given with, `about`; absent where the user has no say in it. */
   readonly prioritize: ((request: CrawlRequest, about: object) => Promise<number> | number) | undefined;

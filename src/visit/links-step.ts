@@ -62,7 +62,7 @@ export async function outlinks(
   let seen = 0;
   const on = placeOf(context, lease, page);
   let count = 0;
-  for (const link of await context.hooks.expand(page)) {
+  for (const link of await context.hooks.expand(page, (text) => noUrl(context, text, page))) {
     if (++count % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
     const admitted = admit(context, link, on);
     // Most links are decided without waiting for anybody; a turn of the event loop for each would cost more than they do.
@@ -76,6 +76,11 @@ export async function outlinks(
     links.push(link);
   }
   return { requests, links, seen };
+}
+
+/** No key could be made of it, so that it can't be noted. */
+function noUrl({ events, stats }: VisitContext, text: string, page: Page): void {
+  refuse({ events, stats, note: undefined }, text, { reason: 'url-invalid' }, page.finalUrl);
 }
 
 /** So many links are looked at between two looks at the clock. */
