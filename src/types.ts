@@ -259,9 +259,10 @@ export type WarningCode =
   | 'retry-after-cut'
   | 'robots-cut'
   | 'charset-unknown'
-  | 'coding-mislabelled';
+  | 'coding-mislabelled'
+  | 'limit-reached';
 
-/** Something that a server said is not so, or does not count as it stands; nothing failed. */
+/** Something that a server said is not so, or does not count as it stands, or a run that has no room; nothing failed. */
 export interface CrawlWarning {
   readonly code: WarningCode;
   /** For people; may get better in any release. */
@@ -284,8 +285,8 @@ export interface CrawlerEvents {
   duplicate: [page: Page, firstUrl: string];
   /** A page that was delivered before has not changed since: the server says so (304), and sends no body. */
   unchanged: [url: string, version: PageVersion];
-  /** What a server said was left aside or cut. */
-  warning: [warning: CrawlWarning, url: string];
+  /** What a server said was left aside or cut; without a URL, what the whole run should know. */
+  warning: [warning: CrawlWarning, url: string | undefined];
   /** Something failed; never kills the process, with or without a listener. */
   error: [error: CrawlError, url: string | undefined];
   host: [host: string, state: HostEvent];

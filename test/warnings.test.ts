@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { type CrawlerOptions, type CrawlWarning, EventLog, RobotsTxt } from '../src/index.ts';
-import { linkPage, listeningCrawler, pathOf } from './helpers/crawl.ts';
+import { Crawler, type CrawlerOptions, type CrawlWarning, EventLog, MemoryStore, RobotsTxt } from '../src/index.ts';
+import { HASTE, linkPage, listeningCrawler, pathOf, USER_AGENT } from './helpers/crawl.ts';
 import { type Answer, html, rules, serve } from './helpers/pages.ts';
 
 interface Warned {
@@ -15,7 +15,7 @@ async function warned(pages: Readonly<Record<string, Answer>>, options: Partial<
   await using site = await serve({ '/': 'x', ...pages });
   const { crawler, heard } = listeningCrawler(options);
   const warnings: Warned['warnings'][number][] = [];
-  crawler.on('warning', (warning, url) => void warnings.push({ ...warning, path: pathOf(url) }));
+  crawler.on('warning', (warning, url) => void warnings.push({ ...warning, path: pathOf(url ?? '') }));
   await crawler.run(site.url('/'));
   return { warnings, pages: heard.urls.map(pathOf) };
 }
@@ -139,5 +139,47 @@ describe('RobotsTxt.ignoredDelays()', () => {
     expect(robots.ignoredDelays('bot')).toEqual(['Request-rate: often', 'Crawl-delay: soon']);
     expect(robots.crawlDelay('bot')).toBe(2);
     expect(parse('').ignoredDelays('bot')).toEqual([]);
+  });
+});
+
+describe('A run over a store whose limit is used up', () => {
+  const on = (store: MemoryStore, options: Partial<CrawlerOptions>) => {
+    const crawler = new Crawler({ userAgent: USER_AGENT, ...HASTE, network: 'any', store, ...options });
+    const told: (readonly [CrawlWarning, string | undefined])[] = [];
+    crawler.on('warning', (...args) => void told.push(args));
+    return { crawler, told };
+  };
+
+  test.each([
+    ['maxPages', { maxPages: 2 }, '"maxPages" is 2', 'came to 2 pages'],
+    ['maxDurationMs', { maxDurationMs: 1 }, '"maxDurationMs" is 1', / came to \d+ ms/],
+  ] as const)('by %s tells once why nothing is fetched', async (_, options, limit, count) => {
+    await using site = await serve({ '/': linkPage(['/1', '/2']), '/1': '1', '/2': '2' });
+    const store = await MemoryStore.open();
+    const first = on(store, { maxPages: 2 });
+    await first.crawler.run(site.url('/'));
+    expect(first.told).toEqual([]);
+    const asked = site.paths.length;
+    for (const run of ['on', 'revisit']) {
+      const { crawler, told } = on(store, options);
+      await crawler.run(run === 'on' ? [] : site.url('/'), { revisit: run === 'revisit' });
+      expect(told).toEqual([[{ code: 'limit-reached', message: expect.stringContaining(limit) }, undefined]]);
+      expect(told[0]?.[0].message).toMatch(count);
+      expect(told[0]?.[0].message).toContain('over all runs of a store');
+    }
+    expect(site.paths).toHaveLength(asked);
+    const { crawler, told } = on(store, {});
+    await crawler.run();
+    expect(told).toEqual([]);
+    expect(site.paths).toContain('/2');
+  });
+
+  test('says nothing where there is nothing left to do', async () => {
+    await using site = await serve({ '/': 'x' });
+    const store = await MemoryStore.open();
+    await on(store, { maxPages: 1 }).crawler.run(site.url('/'));
+    const { crawler, told } = on(store, { maxPages: 1 });
+    await crawler.run();
+    expect(told).toEqual([]);
   });
 });

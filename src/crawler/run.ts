@@ -18,6 +18,7 @@ import { Pausing } from './pausing.ts';
 import { Reports } from './reports.ts';
 import { Session } from './session.ts';
 import type { Settings } from './settings.ts';
+import { type Before, usedUp } from './used-up.ts';
 import { type VisitParts, visitContext } from './visit-context.ts';
 
 /** How long a store is waited for once the crawl is to stop at once, in milliseconds. */
@@ -165,6 +166,7 @@ export class Run {
       this.#opened.resolve(offering);
       await offering.seed(seeds);
       await reports.refresh();
+      this.#tellUsedUp({ ...earlier, queued: reports.snapshot().queued });
       if (this.#stopped !== undefined) void engine.stop();
       await engine.run();
     } finally {
@@ -178,6 +180,13 @@ export class Run {
     this.#user.release(stats);
     this.#user.emit('end', stats);
     return stats;
+  }
+
+  #tellUsedUp(before: Before): void {
+    const warning = usedUp(this.#settings, before);
+    if (warning === undefined || this.#stopped !== undefined) return;
+    void this.#engine?.stop();
+    this.#user.emit('warning', warning, undefined);
   }
 
   #makeEngine(session: Session, offering: Offering, reports: Reports): Engine {

@@ -1,0 +1,25 @@
+import type { CrawlWarning } from '../types.ts';
+import type { Settings } from './settings.ts';
+
+/** What a crawl came to before a run, and what waits for it. */
+export interface Before {
+  readonly pages: number;
+  readonly elapsedMs: number;
+  readonly queued: number;
+}
+
+/** What to tell of a run that has work and can't begin it, since earlier ones have used its limit up. */
+export function usedUp(
+  { maxPages, maxDurationMs }: Pick<Settings, 'maxPages' | 'maxDurationMs'>,
+  { elapsedMs, pages, queued }: Before,
+): CrawlWarning | undefined {
+  if (queued === 0) return undefined;
+  if (pages >= maxPages) return warning('maxPages', maxPages, `${pages} pages`, queued);
+  if (elapsedMs >= maxDurationMs) return warning('maxDurationMs', maxDurationMs, `${Math.round(elapsedMs)} ms`, queued);
+  return undefined;
+}
+
+function warning(option: string, limit: number, used: string, queued: number): CrawlWarning {
+  const message = `Nothing is fetched: "${option}" is ${limit}, it counts over all runs of a store, and earlier runs came to ${used}. ${queued} URLs wait; a higher limit lets the crawl go on`;
+  return { code: 'limit-reached', message };
+}
