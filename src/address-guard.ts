@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { addressRange, oneSpelling } from './address-guard/ranges.ts';
 import { CrawlError } from './errors.ts';
 import { mustTake } from './options.ts';
+import { ignore, isThenable } from './promises.ts';
 
 export { addressRange } from './address-guard/ranges.ts';
 
@@ -120,7 +121,12 @@ export class AddressGuard {
     let allowed = false;
     let cause: unknown;
     try {
-      allowed = policy(address, bareHost(hostname)) === true;
+      const given: unknown = policy(address, bareHost(hostname));
+      allowed = given === true;
+      if (isThenable(given)) {
+        ignore(given);
+        throw new TypeError('it must answer at once, not with a promise');
+      }
     } catch (error) {
       cause = error;
     }

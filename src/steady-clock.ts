@@ -1,6 +1,7 @@
 import { CrawlError, describeThrown } from './errors.ts';
 import { show } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
+import { ignore } from './promises.ts';
 
 /** The last moment that a `Date` can tell. */
 const LAST_MOMENT = 8.64e15;
@@ -47,6 +48,7 @@ export class SteadyClock implements Clock {
       const time: unknown = this.#source.now();
       if (typeof time === 'number' && time >= 0 && time <= LAST_MOMENT) return time;
       this.#fault ??= broken(`now() gave ${typeof time === 'number' ? String(time) : show(time)}`);
+      ignore(time);
     } catch (thrown) {
       this.#fault ??= broken(`now() threw: ${describeThrown(thrown)}`, thrown);
     }

@@ -221,6 +221,15 @@ describe('AddressGuard', () => {
     expect(codeOf(() => truthy.check('8.8.8.8', 'a.example.test'))).toBe('CRAWL_ADDRESS_REFUSED');
   });
 
+  test('a promise denies and is told so, and its rejection harms nobody', async () => {
+    const promising = new AddressGuard((() => Promise.reject(new Error('no table'))) as unknown as () => boolean);
+    expect(() => promising.check('8.8.8.8', 'a.example.test')).toThrow(
+      expect.objectContaining({ code: 'CRAWL_ADDRESS_REFUSED', cause: expect.any(TypeError) }),
+    );
+    // A rejection that nobody handles is told of between two turns, and fails the test.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   test.each([
     'localhost',
     'LOCALHOST.',

@@ -95,6 +95,9 @@ test('a base that cannot be one leaves the URL of the document', () => {
   const page = 'http://a.example.test/p';
   for (const href of ['data:,x', 'JavaScript:1', 'http://[']) expect(documentBase(href, page)).toBe(page);
   expect(documentBase('x/', page)).toBe('http://a.example.test/x/');
+  const longest = `/${'x'.repeat(4095)}`;
+  expect(documentBase(longest, page)).toBe(`http://a.example.test${longest}`);
+  expect(documentBase(`${longest}x`, page)).toBe(page);
   expect(documentBase('x/', undefined)).toBe(undefined);
   expect(documentBase(undefined, page)).toBe(page);
 });

@@ -67,6 +67,14 @@ describe('SteadyClock', () => {
     expect(clock.fault).toMatchObject({ code: 'CRAWL_HOOK_FAILED', message: expect.stringContaining('"clock"') });
   });
 
+  test('takes a promise for no time, and its rejection harms nobody', async () => {
+    const clock = new SteadyClock({ now: (() => Promise.reject(new Error('no time'))) as unknown as () => number });
+    expect(clock.now()).toBeGreaterThan(0);
+    expect(clock.fault?.message).toContain('tells no time');
+    // A rejection that nobody handles is told of between two turns, and fails the test.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   test('begins with the time of the machine where there never was one', () => {
     const before = Date.now();
     const clock = new SteadyClock(reading(Number.NaN));

@@ -18,6 +18,9 @@ const COLON = 58;
 const QUESTION = 63;
 const LETTER_H = 104;
 
+/** Every relative link of a document costs as much as its base is long. */
+const LONGEST_BASE = 4096;
+
 /** Depth of the codes of strings that do not stand in a document. */
 const STRINGS = 3;
 
@@ -145,10 +148,10 @@ export class Resolver {
 
 /**
  * The base of a document (HTML Standard, 2.4.3): what its first `<base href>` says, or where it was found.
- * `data:` and `javascript:` can be no base.
+ * `data:` and `javascript:` can be no base, nor can what is longer than 4,096 characters.
  */
 export function documentBase(href: string | undefined, fallback: string | undefined): string | undefined {
-  if (href === undefined) return fallback;
+  if (href === undefined || href.length > LONGEST_BASE) return fallback;
   try {
     const base = new URL(href, fallback);
     return base.protocol === 'data:' || base.protocol === 'javascript:' ? fallback : base.href;
