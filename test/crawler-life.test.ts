@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Crawler, isCrawlError, type Lease, MemoryStore } from '../src/index.ts';
+import { Crawler, type CrawlerOptions, isCrawlError, type Lease, MemoryStore } from '../src/index.ts';
 import { crawl, HASTE, hear, linkPage, listeningCrawler, pathOf, USER_AGENT } from './helpers/crawl.ts';
 import { gate } from './helpers/pages.ts';
 import { type Site, startSite } from './helpers/site.ts';
@@ -353,4 +353,24 @@ test('limits of depth, of pages per host and of time hold', async () => {
   const short = await crawl(site.url('/0'), { maxDurationMs: 300, minDelayMs: 200 });
   expect(short.pages.length).toBeLessThan(4);
   expect(short.ends).toHaveLength(1);
+});
+
+test('a store is held to the canonical form that it was begun with', async () => {
+  await using site = await serve({ '/': 'x' });
+  const store = await MemoryStore.open();
+  const on = (options: Partial<CrawlerOptions>) =>
+    new Crawler({ userAgent: USER_AGENT, ...HASTE, network: 'any', store, ...options });
+  await on({ canonical: { sortQuery: true } }).run(site.url('/'));
+  for (const canonical of [undefined, {}, { stripTracking: true }, { sortQuery: true, stripTracking: true }]) {
+    const failure = await on(canonical === undefined ? {} : { canonical })
+      .run()
+      .catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({ code: 'CRAWL_OPTION_INVALID' });
+    const { message } = failure as Error;
+    expect(message).toContain('{"stripTracking":false,"sortQuery":true}');
+    expect(message).toContain(`"stripTracking":${canonical?.stripTracking ?? false}`);
+    expect(message).toContain('a new store');
+  }
+  const { pages } = await on({ canonical: { stripTracking: false, sortQuery: true } }).run(site.url('/'));
+  expect(pages).toBe(1);
 });

@@ -13,6 +13,7 @@ import { nextTurn, turnIsOver } from '../turns.ts';
 import { ContentSeen } from '../visit/content-seen.ts';
 import { HostFinder, type WhoFinds } from '../visit/host-finder.ts';
 import { UnreachableHosts } from '../visit/unreachable-hosts.ts';
+import { keepCanonical } from './canonical-kept.ts';
 import type { Settings } from './settings.ts';
 
 const SEEDS = 'crawl:seeds';
@@ -47,6 +48,7 @@ export class Session {
   static async open(settings: Settings): Promise<Session> {
     const { store, owned } = await openStore(settings.store);
     try {
+      await keepCanonical(store, settings.canonical);
       const frontier = await Frontier.open({
         store,
         politeness: settings.politeness,
