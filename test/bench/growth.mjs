@@ -1,7 +1,8 @@
 // Whether a page costs more when more URLs are known: crawls on disk that begin with so many of them queued, each in a
 // process of its own. Pages come from memory, not from a network, so that the store is what differs: 30 KB with 40
-// links, 36 of them to URLs anywhere among the known ones, 4 new.
-//   node test/bench/growth.mjs [--sizes 10000,1000000] [--pages 10000] [--rounds 2] [--dir /var/tmp] [--json]
+// links: 4 new, `far` anywhere among the known ones, the others among the 2,000 that were found last, as most links of a
+// page lead to its neighbours. With `--far 36` none does, and every link must be looked up on disk.
+//   node test/bench/growth.mjs [--sizes 10000,1000000] [--far 4] [--pages 10000] [--rounds 2] [--dir /var/tmp] [--json]
 // Filling takes some 15 µs a URL: 10,000,000 take minutes, and 2 GB of disk.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     sizes: { type: 'string', default: '10000,1000000' },
     pages: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '2' },
+    far: { type: 'string', default: '4' },
     dir: { type: 'string', default: '/var/tmp' },
     json: { type: 'boolean', default: false },
     dist: { type: 'string', default: fileURLToPath(new URL('../../dist', import.meta.url)) },
@@ -28,6 +30,8 @@ const HOSTS = 1000;
 const MOST_RATIO = 1.15;
 const pages = Number(values.pages);
 const size = Number(values.size);
+const far = Math.min(36, Number(values.far));
+const NEAR = 2000;
 // Addresses, so that no names are looked up.
 const urlOf = (n) => `http://10.1.${(n % HOSTS) >> 8}.${(n % HOSTS) & 255}/section-${n % 97}/article-${n}.html`;
 
@@ -59,7 +63,7 @@ async function parent() {
       };
     });
     const ratio = rows.at(-1).cpuUsPerPage / rows[0].cpuUsPerPage;
-    if (values.json) console.log(JSON.stringify({ bench: 'growth', rows, ratio, most: MOST_RATIO }));
+    if (values.json) console.log(JSON.stringify({ bench: 'growth', far, rows, ratio, most: MOST_RATIO }));
     else {
       console.table(rows);
       console.log(`CPU per page, ${rows.at(-1).known} known : ${rows[0].known} known = ${ratio.toFixed(3)} : 1`);
@@ -70,7 +74,20 @@ async function parent() {
 }
 
 async function child(what, store, count, from = 0) {
-  const args = [what, store, '--size', count, '--pages', pages, '--from', from, '--dist', values.dist].map(String);
+  const args = [
+    what,
+    store,
+    '--size',
+    count,
+    '--pages',
+    pages,
+    '--from',
+    from,
+    '--far',
+    far,
+    '--dist',
+    values.dist,
+  ].map(String);
   const running = spawn(process.execPath, [fileURLToPath(import.meta.url), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -110,7 +127,10 @@ async function crawl(directory) {
   );
   const html = () => {
     let text = '<!doctype html><html><head><title>A page</title></head><body>';
-    for (let n = 0; n < 36; n++) text += `<a href="${urlOf(random(size))}">known</a>\n`;
+    for (let n = 0; n < 36; n++) {
+      const known = n < far ? random(size) : Math.max(0, fresh - 1 - random(NEAR));
+      text += `<a href="${urlOf(known)}">known</a>\n`;
+    }
     for (let n = 0; n < 4; n++) text += `<a href="${urlOf(fresh++)}">new</a>\n`;
     return Buffer.from(text + prose);
   };
