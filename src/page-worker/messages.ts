@@ -84,9 +84,19 @@ export function unpack(data: Uint8Array): unknown {
 
 /** Never throws. */
 export function faultOf(thrown: unknown): Fault {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: describeThrown(thrown) };
-  const { name, message, stack, code } = thrown as NodeJS.ErrnoException;
-  return { name: String(name), message: String(message), stack, code: typeof code === 'string' ? code : undefined };
+  try {
+    if (thrown instanceof Error) {
+      const { name, message, stack, code } = thrown as { [Key in keyof Fault]: unknown };
+      return { name: String(name), message: String(message), stack: textOf(stack), code: textOf(code) };
+    }
+  } catch {
+    // What was thrown throws in its turn when it is looked at.
+  }
+  return { name: 'Error', message: describeThrown(thrown) };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** The error again, for `cause`. */
