@@ -171,6 +171,30 @@ test.each(['pause', 'stop'] as const)(
   },
 );
 
+test('what is added while a run is ending is refused and not half queued', async () => {
+  await using site = await serve({ '/': 'x', '/late': 'y' });
+  const added: Promise<unknown>[] = [];
+  class Closing extends MemoryStore {
+    override async flush(): Promise<void> {
+      added.push(crawler.add(site.url('/late')).catch((error: unknown) => error));
+      await super.flush();
+    }
+  }
+  class Ranking extends Crawler {
+    override async prioritize(): Promise<number> {
+      return new Promise((resolve) => setTimeout(resolve, 5, 0));
+    }
+  }
+  const store = new Closing();
+  const crawler = new Ranking({ userAgent: USER_AGENT, ...HASTE, network: 'any', store });
+  const heard = hear(crawler);
+  await crawler.run(site.url('/'));
+  const [first] = await Promise.all(added);
+  expect(isCrawlError(first, 'CRAWL_CLOSED')).toBe(true);
+  expect(heard.errors).toEqual([]);
+  expect(await store.has(site.url('/late'))).toBe(false);
+});
+
 test('a second run while one runs is refused, and the first is unharmed', async () => {
   await using site = await serve({ '/': linkPage(['/1']), '/1': '1' });
   const { crawler, heard } = listeningCrawler();

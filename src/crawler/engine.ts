@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import { CrawlError } from '../errors.ts';
 import type { Frontier } from '../frontier.ts';
 import { LONGEST_TIMER_MS } from '../options.ts';
 import type { Clock, Lease } from '../ports.ts';
@@ -42,6 +43,7 @@ export class Engine {
   #stopping = false;
   #failure: { readonly thrown: unknown } | undefined;
   #adding = 0;
+  #isOver = false;
   #woken = false;
   #wake: (() => void) | undefined;
   #delivering = 0;
@@ -68,7 +70,8 @@ export class Engine {
     const renewal = setInterval(() => void this.#renew(), RENEW_EVERY_MS);
     renewal.unref();
     try {
-      while (!(await this.#step()));
+      // Something may be added in the very moment in which nothing else is left.
+      while (!(await this.#step()) || (this.#adding > 0 && this.#failure === undefined));
     } catch (thrown) {
       this.fail(thrown);
       while (this.#held.size > 0) {
@@ -76,6 +79,7 @@ export class Engine {
         await this.#sleep(undefined);
       }
     } finally {
+      this.#isOver = true;
       clearInterval(renewal);
     }
     if (this.#failure !== undefined) throw this.#failure.thrown;
@@ -133,8 +137,10 @@ export class Engine {
     }
   }
 
-  /** Keeps the crawl from ending while URLs are on their way into the frontier. */
+  /** Keeps the crawl from ending while URLs are on their way into the frontier. Rejects with `CRAWL_CLOSED` once it has. */
   async adding<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isOver)
+      throw new CrawlError('CRAWL_CLOSED', 'The crawl has just ended; add the URLs again for the next.');
     this.#adding++;
     try {
       return await work();

@@ -100,7 +100,7 @@ export class Crawler extends SafeEmitter {
   /**
    * Queues URLs: before a run as further seeds, during one as URLs that scope and filter still judge.
    * @returns how many were new or are visited again; 0 before a run, when nothing is queued yet.
-   * @throws {@link CrawlError} `CRAWL_URL_INVALID`; nothing is queued then.
+   * @throws {@link CrawlError} `CRAWL_URL_INVALID`, or `CRAWL_CLOSED` where the run is just ending; nothing is queued then.
    */
   async add(urls: Iterable<SeedInput> | SeedInput, options: AddOptions = {}): Promise<number> {
     onlyKnown('Crawler.add', options, ['revisit']);
