@@ -25,10 +25,13 @@ if (globalThis.gc === undefined) throw new Error('Run it with node --expose-gc: 
 const EVERY_MS = 10_000;
 const durationMs = Number(values.minutes) * 60_000;
 const HOSTS = 400;
+const IN_FLIGHT = 64;
 /** URLs that wait, so that there is always work, and no more. */
 const WAITING = 2000;
 /** What may grow between the second and the last quarter of the time. */
-const LIMITS = { rssMiB: 20, heapMiB: 20, externalMiB: 20, handles: 20, sockets: 20 };
+const LIMITS = { rssMiB: 20, heapMiB: 20, externalMiB: 20 };
+/** What there may be at any moment: a socket for each request in flight, and what the crawl itself needs. */
+const MOST = { handles: IN_FLIGHT + 32, sockets: IN_FLIGHT + 16 };
 /** What has its host wait for a day, as it may; and what fills 50 MiB each time, as a sitemap may. */
 const LEFT_OUT = ['status-throttled-absurd', 'sitemap-endless'];
 
@@ -173,6 +176,9 @@ const wrong = [
   ...Object.entries(LIMITS)
     .filter(([what, most]) => !(growth[what] <= most))
     .map(([what]) => `${what} grew by ${growth[what]}`),
+  ...Object.entries(MOST)
+    .filter(([what, most]) => samples.some((line) => line[what] > most))
+    .map(([what, most]) => `more than ${most} ${what}`),
   ...(open > 0 ? [`${open} connections are open`] : []),
   ...(left.length > 0 ? [`left behind: ${left.join(', ')}`] : []),
   ...unhandled,
