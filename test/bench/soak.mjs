@@ -25,7 +25,7 @@ if (globalThis.gc === undefined) throw new Error('Run it with node --expose-gc: 
 const EVERY_MS = 10_000;
 const durationMs = Number(values.minutes) * 60_000;
 const HOSTS = 400;
-const IN_FLIGHT = 64;
+const IN_FLIGHT = Number(values.concurrency);
 /** URLs that wait, so that there is always work, and no more. */
 const WAITING = 2000;
 /** What may grow between the second and the last quarter of the time. */
