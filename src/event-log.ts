@@ -5,7 +5,7 @@ import { type EventName, FIELDS, type Fields } from './event-log/fields.ts';
 import { fileTarget, type LineTarget, LineWriter } from './event-log/line-writer.ts';
 import { StatsFiles } from './event-log/stats-files.ts';
 import { textLine } from './event-log/text-format.ts';
-import { type Complete, integer, oneOf, onlyKnown, show } from './options.ts';
+import { type Complete, integer, mustTake, oneOf, onlyKnown, show } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
 import { steady } from './steady-clock.ts';
 import type { CrawlerEvents, CrawlStats, Explanation } from './types.ts';
@@ -90,11 +90,13 @@ export class EventLog implements AsyncDisposable {
   /**
    * Writes down what this crawler does from now on; a crawler that is followed already is not followed twice.
    * @param options - `name` is what the crawler is called in each of its lines.
-   * @throws {@link CrawlError} `CRAWL_CLOSED` after {@link EventLog.close}.
+   * @throws {@link CrawlError} `CRAWL_CLOSED` after {@link EventLog.close}; `CRAWL_OPTION_INVALID` for what is no crawler.
    */
   monitor(crawler: MonitoredCrawler, options: { readonly name?: string } = {}): this {
     onlyKnown('EventLog.monitor', options, ['name']);
     if (this.#closed !== undefined) throw new CrawlError('CRAWL_CLOSED', 'This event log is closed: make a new one.');
+    const isEmitter = typeof crawler?.on === 'function' && typeof crawler.off === 'function';
+    mustTake('EventLog.monitor', 'a Crawler', isEmitter, crawler);
     if (!this.#crawlers.has(crawler)) this.#crawlers.set(crawler, this.#follow(crawler, options.name));
     return this;
   }

@@ -1,6 +1,6 @@
 import { CrawlError, toCrawlError } from './errors.ts';
 import { MOST_AT_ONCE, offerInParts } from './frontier/in-parts.ts';
-import { type Complete, integer, mustTake, onlyKnown, show } from './options.ts';
+import { type Complete, integer, mustBeStore, mustTake, onlyKnown, show } from './options.ts';
 import { type Observation, Politeness, type PolitenessOptions } from './politeness.ts';
 import type {
   Clock,
@@ -105,12 +105,7 @@ export class Frontier {
 
   private constructor(options: FrontierOptions) {
     onlyKnown('Frontier', options, OPTIONS);
-    if (typeof options.store?.lease !== 'function') {
-      throw new CrawlError(
-        'CRAWL_OPTION_INVALID',
-        `Frontier needs a CrawlStore as "store", not ${show(options.store)}.`,
-      );
-    }
+    mustBeStore('Frontier needs a CrawlStore as "store"', options.store);
     const { politeness } = options;
     this.#store = options.store;
     this.#politeness = politeness instanceof Politeness ? politeness : new Politeness(politeness);

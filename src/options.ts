@@ -1,5 +1,6 @@
 import leven from 'leven';
 import { CrawlError } from './errors.ts';
+import type { CrawlStore } from './ports.ts';
 
 /** Options with every field given: what defaults and settings are. */
 export type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> };
@@ -88,6 +89,31 @@ export function oneOf<T extends string>(name: string, value: unknown, fallback: 
  */
 export function mustTake(call: string, takes: string, isRight: boolean, given: unknown): void {
   if (!isRight) throw new CrawlError('CRAWL_OPTION_INVALID', `${call} takes ${takes}, not ${show(given)}.`);
+}
+
+const STORE_VERBS = [
+  ...['offer', 'lease', 'settle', 'renew', 'claimAddress', 'setHost', 'getHost', 'nextDueAt', 'stats', 'has'],
+  ...['record', 'note', 'getMeta', 'setMeta', 'flush', 'close'],
+] as const satisfies readonly (keyof CrawlStore)[];
+
+/** The methods of a {@link CrawlStore} that a value lacks; all of them where it is no object. */
+function missingVerbs(value: unknown): readonly (keyof CrawlStore)[] {
+  return STORE_VERBS.filter((verb) => typeof (value as Partial<CrawlStore> | null | undefined)?.[verb] !== 'function');
+}
+
+/**
+ * Refuses what is no whole store, and says what it lacks.
+ * @param what - What needs one, as in "Frontier needs a CrawlStore".
+ * @throws {@link CrawlError} `CRAWL_OPTION_INVALID`
+ */
+export function mustBeStore(what: string, value: unknown): void {
+  const missing = missingVerbs(value);
+  if (missing.length === 0) return;
+  if (value instanceof Promise)
+    throw new CrawlError('CRAWL_OPTION_INVALID', `${what}, not a promise of one: await it.`);
+  const isPart = !missing.includes('offer') || !missing.includes('lease');
+  const lacks = isPart ? `; this one lacks ${missing.join(', ')}` : `, not ${show(value)}`;
+  throw new CrawlError('CRAWL_OPTION_INVALID', `${what}${lacks}.`);
 }
 
 /** The longest that a timer can wait, in milliseconds; a longer one fires at once. */

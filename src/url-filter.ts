@@ -1,5 +1,5 @@
 import type { CrawlError } from './errors.ts';
-import { integer, show } from './options.ts';
+import { integer, mustTake, show } from './options.ts';
 import type { LinkContext } from './types.ts';
 import { domainSuffix, type FilterSeeds, invalid, ports, sameDomain, sameHost, schemes } from './url-filter/hosts.ts';
 import {
@@ -238,6 +238,7 @@ class FunctionFilter<R extends Reads = Reads> extends UrlFilter {
   }
 
   override check(url: URL, context: LinkContext): string | undefined {
+    if (this.reads !== 'url') mustTake(`UrlFilter.${this}.check`, 'a URL object', typeof url?.href === 'string', url);
     return this.#check(url, context);
   }
 

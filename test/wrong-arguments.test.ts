@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import * as library from '../src/index.ts';
 import {
@@ -33,6 +37,8 @@ import {
   UrlFilter,
   validatorsOf,
 } from '../src/index.ts';
+import { LmdbStore } from '../src/store/lmdb/index.ts';
+import { exerciseStore, HostileServer, storeContract } from '../src/testing/index.ts';
 
 const AGENT = 'testbot/1.0 (+mailto:owner@example.test)';
 const URL_TEXT = 'https://a.example.test/';
@@ -210,3 +216,88 @@ function shown(wrong: unknown): string {
   if (typeof wrong === 'symbol' || typeof wrong === 'bigint') return typeof wrong;
   return `${typeof wrong} ${JSON.stringify(wrong)}`;
 }
+
+/** A call, and what its message must say. */
+const SAYS: Readonly<Record<string, readonly [call: () => unknown, ...says: string[]]>> = {
+  'a log without a crawler': [() => new EventLog().monitor(undefined as never), 'EventLog.monitor takes a Crawler'],
+  'a log with an object': [() => new EventLog().monitor({} as never), 'EventLog.monitor takes a Crawler'],
+  'a walk without a store': [() => exerciseStore(undefined as never, { seed: 1 }), 'takes a CrawlStore, not undefined'],
+  'a walk with options of another': [
+    () => exerciseStore(new MemoryStore(), { seed: 1, stepps: 2 } as never),
+    'Did you mean "steps"?',
+  ],
+  'a walk without a seed': [() => exerciseStore(new MemoryStore(), {} as never), '"seed"'],
+  'a contract without a function': [() => storeContract(undefined as never), 'a function that opens an empty store'],
+  'a contract with options of another': [() => storeContract(MemoryStore.open, { sedes: [1] } as never), '"seeds"'],
+  'a contract on what is no store': [() => storeContract(async () => ({}) as never)[0]?.run(), 'opens a CrawlStore'],
+  'a Frontier on half a store': [
+    () => Frontier.open({ store: { offer() {}, lease() {} } as never }),
+    'lacks settle, renew, claimAddress, setHost',
+  ],
+  'a Crawler on half a store': [
+    () => new Crawler({ userAgent: AGENT, store: { offer() {}, lease() {} } as never }),
+    'lacks settle, renew, claimAddress, setHost',
+  ],
+  'a store that is opening': [
+    () => new Crawler({ userAgent: AGENT, store: MemoryStore.open() as never }),
+    'not a promise of one: await it',
+  ],
+  'a store on the web': [() => new Crawler({ userAgent: AGENT, store: new URL('http://a.test/') }), 'file:///'],
+  'a store on another machine': [() => new Crawler({ userAgent: AGENT, store: new URL('file://a/b%2Fc') }), 'file:///'],
+  'a filter without check': [
+    () =>
+      new Crawler({
+        userAgent: AGENT,
+        filter: new (class Half extends (UrlFilter as never as typeof Object) {})() as never,
+      }),
+    'Half has no method check(url, context)',
+  ],
+  'a function for a filter': [() => new Crawler({ userAgent: AGENT, filter: (() => {}) as never }), 'UrlFilter.from'],
+  'a pattern for a scope': [() => new Crawler({ userAgent: AGENT, scope: /x/ as never }), 'UrlFilter.matching'],
+  'a word that is no scope': [
+    () => new Crawler({ userAgent: AGENT, scope: 'hosts' as never }),
+    "'host', 'domain', 'any' or a UrlFilter",
+  ],
+  'a word that is no profile': [
+    () => new Crawler({ userAgent: AGENT, extract: 'images' as never }),
+    `Option "extract" takes 'navigation', 'resources', 'exhaustive' or a LinkExtractor, not "images".`,
+  ],
+  'a filter asked about a text': [
+    () => UrlFilter.sameHost(URL_TEXT).check('http://b.test/' as never, { depth: 0 }),
+    'UrlFilter.sameHost.check takes a URL object, not "http://b.test/"',
+  ],
+};
+
+describe('The message of a wrong call says what is right', () => {
+  test.each(Object.entries(SAYS))('%s', async (_, [call, ...says]) => {
+    const thrown = await (async () => call())().then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    expect(thrown).toSatisfy(isCrawlError);
+    for (const text of says) expect((thrown as Error).message).toContain(text);
+  });
+
+  test('a hostile server knows its misbehaviours, its numbers and where it can listen', async () => {
+    await using server = await HostileServer.start();
+    const wrong = { code: 'CRAWL_OPTION_INVALID' };
+    expect(() => server.url('redirect-selff')).toThrow(
+      expect.objectContaining({ ...wrong, message: expect.stringContaining('Did you mean "redirect-self"?') }),
+    );
+    expect(() => server.url('redirect-self', 'x' as never)).toThrow(expect.objectContaining(wrong));
+    const nowhere = HostileServer.start({ host: '192.0.2.1' });
+    await expect(nowhere).rejects.toMatchObject({ ...wrong, cause: { code: 'EADDRNOTAVAIL' } });
+  });
+});
+
+test('a store may be named by a file URL', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'polite-crawler-url-'));
+  try {
+    const crawler = new Crawler({ userAgent: AGENT, store: pathToFileURL(join(folder, 'a b')) });
+    await crawler.run([]);
+    const again = await LmdbStore.open(join(folder, 'a b'));
+    await again.close();
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

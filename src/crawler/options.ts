@@ -33,8 +33,8 @@ export interface CrawlerOptions {
   readonly scope?: 'host' | 'domain' | 'any' | UrlFilter | undefined;
   /** A further filter, asked after the scope. @defaultValue none */
   readonly filter?: UrlFilter | undefined;
-  /** Where the frontier lives: a {@link CrawlStore}, or a directory for an `LmdbStore`. @defaultValue in memory */
-  readonly store?: CrawlStore | string | undefined;
+  /** Where the frontier lives: a {@link CrawlStore}, or a directory (a path or a `file:` URL) for an `LmdbStore`. @defaultValue in memory */
+  readonly store?: CrawlStore | string | URL | undefined;
   /** Links from a seed. @defaultValue 20 */
   readonly maxDepth?: number | undefined;
   /** Pages delivered, over all runs of one store; robots files, sitemaps, redirects and failures don't count. @defaultValue `Infinity` */

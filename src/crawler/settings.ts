@@ -1,10 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import type { NetworkPolicy } from '../address-guard.ts';
 import type { DnsLookup } from '../dns.ts';
-import { CrawlError, describeThrown } from '../errors.ts';
+import { CrawlError } from '../errors.ts';
 import type { FetcherOptions } from '../fetcher/index.ts';
 import { fetcherSettings } from '../fetcher/options.ts';
-import { LinkExtractor } from '../link-extractor/index.ts';
-import { boolean, type Complete, integer, number, oneOf, onlyKnown, show } from '../options.ts';
+import { LinkExtractor, type LinkProfile } from '../link-extractor/index.ts';
+import { boolean, type Complete, integer, mustBeStore, number, oneOf, onlyKnown, show } from '../options.ts';
 import { type PageWorkerSettings, pageWorkerSettings } from '../page-worker/index.ts';
 import { LONGEST_DELAY_MS, type PolitenessOptions } from '../politeness.ts';
 import type { Clock, CrawlStore, Sink } from '../ports.ts';
@@ -61,6 +62,8 @@ export interface Settings {
   readonly clock: Clock;
 }
 
+const PROFILES: readonly LinkProfile[] = ['navigation', 'resources', 'exhaustive'];
+
 /** First back-off as a multiple of the usual delay: 30 s at 1 s (standard practice), less for who may go faster. */
 const BACKOFF_DELAYS = 30;
 /** The longest back-off, and the time a failing host is parked, as a multiple of the first back-off. */
@@ -83,7 +86,7 @@ export function readOptions(options: CrawlerOptions): Settings {
   return {
     userAgent,
     scope: readScope(options.scope),
-    filter: instance('filter', options.filter, UrlFilter, 'a UrlFilter'),
+    filter: readFilter(options.filter),
     store: readStore(options.store),
     maxDepth: integer('maxDepth', options.maxDepth, d.maxDepth),
     maxPages: integer('maxPages', options.maxPages, d.maxPages, 1),
@@ -150,32 +153,56 @@ function readClock(clock: unknown): Clock {
 }
 
 function readScope(scope: CrawlerOptions['scope']): Settings['scope'] {
-  if (scope instanceof UrlFilter) return scope;
+  if (scope instanceof UrlFilter) return checking('scope', scope);
   if (scope !== undefined && typeof scope !== 'string') {
-    throw invalid('scope', `'host', 'domain', 'any' or a UrlFilter`, scope);
+    throw invalid('scope', SCOPES, scope, filterHint(scope));
   }
-  return oneOf<'host' | 'domain' | 'any'>('scope', scope, CRAWLER_DEFAULTS.scope, ['host', 'domain', 'any']);
+  if (scope === undefined) return CRAWLER_DEFAULTS.scope;
+  if (scope === 'host' || scope === 'domain' || scope === 'any') return scope;
+  throw invalid('scope', SCOPES, scope);
+}
+
+const SCOPES = "'host', 'domain', 'any' or a UrlFilter";
+
+function readFilter(filter: unknown): UrlFilter | undefined {
+  if (filter === undefined) return undefined;
+  if (filter instanceof UrlFilter) return checking('filter', filter);
+  throw invalid('filter', 'a UrlFilter', filter, filterHint(filter));
+}
+
+/** A subclass in JavaScript may have forgotten it. */
+function checking(name: string, filter: UrlFilter): UrlFilter {
+  if (typeof filter.check === 'function') return filter;
+  const message = `Option "${name}" takes a UrlFilter; ${filter.constructor.name || 'this one'} has no method check(url, context).`;
+  throw new CrawlError('CRAWL_OPTION_INVALID', message);
+}
+
+function filterHint(given: unknown): string {
+  if (typeof given === 'function') return ' UrlFilter.from(check) makes one of a function.';
+  return given instanceof RegExp ? ' UrlFilter.matching({ allow: [pattern] }) makes one of a pattern.' : '';
 }
 
 function readStore(store: unknown): CrawlStore | string | undefined {
   if (store === undefined) return undefined;
   if (typeof store === 'string' && store !== '') return store;
-  if (isObject(store) && typeof store.offer === 'function' && typeof store.lease === 'function') {
-    return store as unknown as CrawlStore;
+  if (store instanceof URL) return pathOf(store);
+  mustBeStore('Option "store" takes a CrawlStore or a directory', store);
+  return store as CrawlStore;
+}
+
+function pathOf(url: URL): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    throw invalid('store', 'a CrawlStore or a directory, which as a URL begins with file:///', url.href);
   }
-  throw invalid('store', 'a CrawlStore or a directory', store);
 }
 
 function readExtractor(extract: CrawlerOptions['extract']): LinkExtractor {
   if (extract instanceof LinkExtractor) return extract;
-  if (extract !== undefined && typeof extract !== 'string')
-    throw invalid('extract', 'a profile or a LinkExtractor', extract);
-  try {
-    return new LinkExtractor({ profile: extract ?? CRAWLER_DEFAULTS.extract });
-  } catch (thrown) {
-    // It calls the option by the name that it has there.
-    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "extract": ${describeThrown(thrown)}`, { cause: thrown });
-  }
+  const profile = extract ?? CRAWLER_DEFAULTS.extract;
+  if (PROFILES.includes(profile)) return new LinkExtractor({ profile });
+  throw invalid('extract', `${PROFILES.map((name) => `'${name}'`).join(', ')} or a LinkExtractor`, extract);
 }
 
 function readRobots(robots: RobotsChoices | undefined): Complete<RobotsChoices> {
@@ -208,11 +235,6 @@ function readCanonical(canonical: CanonicalOptions): CanonicalOptions {
   };
 }
 
-function instance<T>(name: string, value: unknown, type: abstract new () => T, what: string): T | undefined {
-  if (value === undefined || value instanceof type) return value;
-  throw invalid(name, what, value);
-}
-
 function callable<T, F extends T | undefined>(name: string, value: T | undefined, fallback: F): T | F {
   if (value === undefined) return fallback;
   if (typeof value === 'function') return value;
@@ -223,6 +245,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object';
 }
 
-function invalid(name: string, takes: string, value: unknown): CrawlError {
-  return new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes ${takes}, not ${show(value)}.`);
+function invalid(name: string, takes: string, value: unknown, hint = ''): CrawlError {
+  return new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes ${takes}, not ${show(value)}.${hint}`);
 }

@@ -1,3 +1,4 @@
+import { mustBeStore, mustTake, onlyKnown } from '../options.ts';
 import type { CrawlStore } from '../ports.ts';
 import { addresses } from './cases/addresses.ts';
 import { clocks } from './cases/clocks.ts';
@@ -37,8 +38,12 @@ export interface StoreContractOptions {
  * ```
  *
  * @param open - Opens an empty store. Called once by each case; the case closes what it opened.
+ * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` or `CRAWL_OPTION_UNKNOWN`; a case rejects with the former where `open`
+ * gives no store.
  */
 export function storeContract(open: () => Promise<CrawlStore>, options: StoreContractOptions = {}): StoreCase[] {
+  mustTake('storeContract', 'a function that opens an empty store', typeof open === 'function', open);
+  onlyKnown('storeContract', options, ['reopen', 'crash', 'share', 'seeds', 'steps']);
   const { reopen, crash, share, seeds = [1, 2, 3, 4, 5], steps = 600 } = options;
   const single = [...offers, ...leases, ...settlements, ...clocks, ...addresses, ...knowledge];
   const cases = single.map(([name, run]) => ({ name, run: () => withStore(open, (store) => run(new Subject(store))) }));
@@ -58,6 +63,7 @@ export function storeContract(open: () => Promise<CrawlStore>, options: StoreCon
 
 async function withStore(open: () => Promise<CrawlStore>, run: (store: CrawlStore) => Promise<void>): Promise<void> {
   const store = await open();
+  mustBeStore('The function given to storeContract opens a CrawlStore', store);
   try {
     await run(store);
   } finally {
@@ -76,6 +82,7 @@ function durable(
     name: prefix + name,
     run: async () => {
       let store = await open();
+      mustBeStore('The function given to storeContract opens a CrawlStore', store);
       const again = async (): Promise<Subject> => {
         await leave(store);
         store = await reopen();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mustBeStore, mustTake, onlyKnown } from '../options.ts';
 import type { CrawlStore, HostPatch, Lease, LeaseRules, OutcomeKind, Settlement } from '../ports.ts';
 import type { CrawlRequest } from '../types.ts';
 import { known, request, T0 } from './fixture.ts';
@@ -35,9 +36,13 @@ const TTL_MS = 5_000;
  * out - beside a plain model of what it must do, and compares them at each step. Then works off what is left: every
  * URL must come to its end exactly once.
  *
- * Resolves where store and model agree; rejects with an assertion that names seed, step and the last steps taken.
+ * Resolves where store and model agree; rejects with an assertion that names seed, step and the last steps taken, and
+ * with {@link CrawlError} `CRAWL_OPTION_INVALID` or `CRAWL_OPTION_UNKNOWN` for wrong arguments.
  */
 export async function exerciseStore(store: CrawlStore, options: WalkOptions): Promise<void> {
+  mustBeStore('exerciseStore takes a CrawlStore', store);
+  onlyKnown('exerciseStore', options, ['seed', 'steps', 'hosts', 'addresses', 'rules']);
+  mustTake('exerciseStore', 'a whole number as "seed"', Number.isInteger(options.seed), options.seed);
   const walk = new Walk(store, options);
   try {
     await walk.run(options.steps ?? 600);

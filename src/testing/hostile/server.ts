@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { integer, onlyKnown } from '../../options.ts';
+import { CrawlError, describeThrown } from '../../errors.ts';
+import { closest, integer, onlyKnown, show } from '../../options.ts';
 import { CODING_FAULTS } from './coding-faults.ts';
 import { CONTENT_FAULTS } from './content-faults.ts';
 import type { Fault, HostileFault } from './fault.ts';
@@ -64,8 +65,8 @@ export class HostileServer implements AsyncDisposable {
   #requests = 0;
 
   /**
-   * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`, as a rejection; the error of Node where
-   * nobody can listen at `host`.
+   * @throws {@link CrawlError} `CRAWL_OPTION_UNKNOWN` or `CRAWL_OPTION_INVALID`, as a rejection; the latter also where nobody
+   * can listen at `host`, with the error of Node as `cause`.
    */
   static async start(options: HostileServerOptions = {}): Promise<HostileServer> {
     onlyKnown('HostileServer', options, Object.keys(HOSTILE_SERVER_DEFAULTS));
@@ -77,7 +78,8 @@ export class HostileServer implements AsyncDisposable {
       await server.#listen(seed);
     } catch (error) {
       await server.close();
-      throw error;
+      const message = `Option "host" takes an address of this machine; nobody can listen at ${show(host)}: ${describeThrown(error)}`;
+      throw new CrawlError('CRAWL_OPTION_INVALID', message, { cause: error });
     }
     return server;
   }
@@ -113,13 +115,17 @@ export class HostileServer implements AsyncDisposable {
    * @param name - One of {@link faults}. Without it, the page that leads to all misbehaviours of answers.
    * @param n - Another number is another URL, and for what is random other bytes. @defaultValue 0
    * @param host - The host of the URL, for tests that have names of their own lead here. @defaultValue the address
-   * @throws `RangeError` where there is no such misbehaviour.
+   * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where there is no such misbehaviour, or `n` is no whole number.
    */
   url(name?: string, n = 0, host: string = this.#authority()): string {
     if (name === undefined) return `http://${host}:${this.#port}/`;
     const port = this.#ports.get(name);
-    if (port === undefined) throw new RangeError(`There is no misbehaviour "${name}".`);
-    return `http://${host}:${port}/${name}/${n}`;
+    if (port === undefined) {
+      const meant = typeof name === 'string' ? closest(name, [...this.#ports.keys()]) : undefined;
+      const hint = meant === undefined ? 'HOSTILE_FAULTS has their names.' : `Did you mean "${meant}"?`;
+      throw new CrawlError('CRAWL_OPTION_INVALID', `There is no misbehaviour ${show(name)}. ${hint}`);
+    }
+    return `http://${host}:${port}/${name}/${integer('n', n, 0)}`;
   }
 
   /** Breaks off all connections and stops listening. A second call does nothing. */
