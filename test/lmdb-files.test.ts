@@ -80,6 +80,15 @@ async function hold(directory: string): Promise<ChildProcess> {
   return child;
 }
 
+test('a directory that can not be made is told as such', async () => {
+  const directory = newDirectory();
+  const file = join(directory, 'file');
+  writeFileSync(file, 'x');
+  const failure = await LmdbStore.open(join(file, 'store')).catch((thrown: unknown) => thrown);
+  expect(failure).toMatchObject({ code: 'CRAWL_STORE_FAILED', message: expect.stringContaining('choose another one') });
+  expect((failure as Error).message).not.toContain('last commit');
+});
+
 describe('one process at a time', () => {
   test('a store that another process has open is refused with its pid, and is free at once when that is killed', async () => {
     const directory = newDirectory();
@@ -100,6 +109,9 @@ describe('one process at a time', () => {
       code: 'CRAWL_STORE_LOCKED',
       message: expect.stringContaining(`pid ${process.pid}`),
     });
+    const { message } = (await LmdbStore.open(directory).catch((thrown: unknown) => thrown)) as Error;
+    expect(message).toContain('its close()');
+    expect(message).not.toContain('end that process');
     expect(await store.offer(batch(0, 1), T0)).toBe(1);
     await store.close();
     await (await LmdbStore.open(directory)).close();

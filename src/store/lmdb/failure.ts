@@ -33,7 +33,7 @@ const ADVICE: Partial<Record<CrawlErrorCode, string>> = {
 export function storeFailure(thrown: unknown, directory: string): CrawlError {
   if (isCrawlError(thrown)) return thrown;
   const code = codeOf(thrown, directory);
-  const advice = ADVICE[code] ?? 'Open the store again; the crawl goes on from the last commit.';
+  const advice = adviceOn(thrown, code);
   return new CrawlError(
     code,
     `The store in ${directory} failed: ${describeThrown(thrown).replace(/\.$/, '')}. ${advice}`,
@@ -41,6 +41,12 @@ export function storeFailure(thrown: unknown, directory: string): CrawlError {
       cause: thrown,
     },
   );
+}
+
+function adviceOn(thrown: unknown, code: CrawlErrorCode): string {
+  const isFolder = (thrown as NodeJS.ErrnoException | undefined)?.syscall === 'mkdir';
+  if (isFolder && code !== 'CRAWL_STORE_FULL') return "Its directory can't be made there: choose another one.";
+  return ADVICE[code] ?? 'Open the store again; the crawl goes on from the last commit.';
 }
 
 function codeOf(thrown: unknown, directory: string): CrawlErrorCode {

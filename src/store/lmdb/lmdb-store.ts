@@ -275,7 +275,7 @@ function checked(
       `LmdbStore.open takes the path of a directory, not ${show(directory)}.`,
     );
   }
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === false) {
+  if (isFile(directory)) {
     throw new CrawlError('CRAWL_OPTION_INVALID', `LmdbStore.open takes a directory, and ${directory} is a file.`);
   }
   const d = LMDB_STORE_DEFAULTS;
@@ -285,6 +285,15 @@ function checked(
     mapSize: options.mapSize === undefined ? undefined : integer('mapSize', options.mapSize, 0, 2 ** 20, 2 ** 46),
     readOnly: boolean('readOnly', options.readOnly, d.readOnly),
   };
+}
+
+/** Where that can't be told, opening will fail and say why. */
+function isFile(path: string): boolean {
+  try {
+    return !statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function always(): boolean {

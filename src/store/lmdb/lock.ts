@@ -158,9 +158,13 @@ function pause(): Promise<void> {
 function locked(directory: string, path: string, { pid, system }: Owner): CrawlError {
   const where = pid === process.pid ? 'this process' : `process ${pid}`;
   const far = system.host === thisSystem().host ? '' : ` on ${system.host}`;
+  const advice =
+    pid === process.pid && far === ''
+      ? 'Another crawler or LmdbStore here has it open: await the end of its run, or its close(), or hand the one store to both.'
+      : `Wait until it is closed, or end that process; where it is gone for good, delete ${path}.`;
   return new CrawlError(
     'CRAWL_STORE_LOCKED',
-    `The store in ${directory} is in use by ${where}${far} (pid ${pid}). Wait until it is closed, or end that process; where it is gone for good, delete ${path}.`,
+    `The store in ${directory} is in use by ${where}${far} (pid ${pid}). ${advice}`,
     { retryable: true },
   );
 }
