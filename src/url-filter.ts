@@ -73,7 +73,8 @@ export abstract class UrlFilter {
   /**
    * Accepts the hosts that the seeds name, on the ports they name; refuses with `off-host`. The default port may be
    * written or not, a trailing dot and the case of letters do not count; `www.` does. The scheme is not compared.
-   * @throws {@link CrawlError} `CRAWL_URL_INVALID` where a seed is no absolute URL with a host.
+   * @throws {@link CrawlError} `CRAWL_URL_INVALID` where a seed is no absolute URL with a host, `CRAWL_OPTION_INVALID` where
+   * none is given.
    */
   static sameHost(seeds: FilterSeeds): UrlFilter {
     return new FunctionFilter(sameHost(seeds), 'sameHost', 'origin');
@@ -83,7 +84,8 @@ export abstract class UrlFilter {
    * Accepts the registrable domains that the seeds belong to by the Public Suffix List, private suffixes such as
    * `github.io` included; refuses with `off-domain`. An address or a name without a dot only equals itself. Ports are
    * not compared.
-   * @throws {@link CrawlError} `CRAWL_URL_INVALID` where a seed is no absolute URL with a host.
+   * @throws {@link CrawlError} `CRAWL_URL_INVALID` where a seed is no absolute URL with a host, `CRAWL_OPTION_INVALID` where
+   * none is given.
    */
   static sameDomain(seeds: FilterSeeds): UrlFilter {
     return new FunctionFilter(sameDomain(seeds), 'sameDomain', 'origin');
@@ -163,10 +165,12 @@ export abstract class UrlFilter {
   /**
    * A filter out of a function.
    * @param name - What it is called in `not(...)`; the function's own name where none is given.
-   * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where `check` is no function.
+   * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where `check` is no function, or an async one.
    */
   static from(check: FilterFunction, name?: string): UrlFilter {
     if (typeof check !== 'function') throw invalid('from', `a function, not ${show(check)}`);
+    if (check.constructor.name === 'AsyncFunction')
+      throw invalid('from', 'a function that answers at once, none that is async');
     return new FunctionFilter(check, name ?? check.name, 'url');
   }
 }

@@ -60,7 +60,7 @@ describe('UrlFilter.sameHost()', () => {
     const filter = UrlFilter.sameHost(new Set(['http://a.example/', 'http://b.example/']));
     expect(check(filter, 'http://b.example/')).toBeUndefined();
     expect(check(filter, 'http://c.example/')).toBe('off-host');
-    expect(check(UrlFilter.sameHost([]), 'http://a.example/')).toBe('off-host');
+    expect(codeOf(() => UrlFilter.sameHost([]))).toBe('CRAWL_OPTION_INVALID');
   });
 
   test.each(['not a url', '/relative', 'mailto:a@b.example', ''])('refuses the seed %j by throwing', (seed) => {

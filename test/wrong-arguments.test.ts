@@ -262,6 +262,14 @@ const SAYS: Readonly<Record<string, readonly [call: () => unknown, ...says: stri
     () => new Crawler({ userAgent: AGENT, extract: 'images' as never }),
     `Option "extract" takes 'navigation', 'resources', 'exhaustive' or a LinkExtractor, not "images".`,
   ],
+  'a text for sizes': [
+    () => new Crawler({ userAgent: AGENT, maxBodyBytes: '1' as never }),
+    'Option "maxBodyBytes" takes a number of bytes, or { html, other }, not "1".',
+  ],
+  'a URL for a request': [() => new Fetcher({ userAgent: AGENT }).fetch(URL_TEXT as never), "{ url: 'https://...' }"],
+  'no domains': [() => UrlFilter.sameDomain([]), 'UrlFilter.sameDomain takes at least one value'],
+  'no hosts': [() => UrlFilter.sameHost(new Set<string>()), 'UrlFilter.sameHost takes at least one value'],
+  'an async filter': [() => UrlFilter.from((async () => undefined) as never), 'answers at once'],
   'a filter asked about a text': [
     () => UrlFilter.sameHost(URL_TEXT).check('http://b.test/' as never, { depth: 0 }),
     'UrlFilter.sameHost.check takes a URL object, not "http://b.test/"',

@@ -9,7 +9,9 @@ import { checkHeaders, requestHeaders, type Validators } from './headers.ts';
 import type { Hop } from './hop.ts';
 import { LeanTransport } from './lean-transport.ts';
 import { type FetcherOptions, type FetcherSettings, fetcherSettings } from './options.ts';
+import { isSocks } from './proxy.ts';
 import { strip } from './redirect.ts';
+import { loadSocks } from './tunnel.ts';
 import type { FetchRequest, FetchResult } from './types.ts';
 
 export { type HeadersOption, type Validators, validatorsOf } from './headers.ts';
@@ -58,8 +60,12 @@ export class Fetcher implements RobotsSource {
     this.#transport = transportOf(this.#settings);
   }
 
-  /** Loads what the first request needs, so that its time isn't counted as the server's. Never opens a connection. */
+  /**
+   * Loads what the first request needs, so that its time isn't counted as the server's. Never opens a connection.
+   * Rejects with {@link CrawlError} `CRAWL_DEPENDENCY_MISSING` where `proxy` is one of SOCKS and the package is missing.
+   */
   async ready(): Promise<void> {
+    if (isSocks(this.#settings.proxy)) await loadSocks();
     await this.#transport.ready?.();
   }
 
@@ -182,6 +188,8 @@ function isObject(value: unknown): boolean {
 }
 
 function checkRequest(request: FetchRequest): void {
+  const isBare = typeof request === 'string' || (request as unknown) instanceof URL;
+  mustTake('Fetcher.fetch', "an object as { url: 'https://...' }", !isBare, request);
   onlyKnown('Fetcher.fetch', request, REQUEST_FIELDS);
   oneOf('redirect', request.redirect, 'follow', ['follow', 'manual']);
   integer('maxBodyBytes', request.maxBodyBytes, 0);

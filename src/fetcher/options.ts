@@ -201,6 +201,10 @@ function bodySizes(given: number | Partial<BodySizes> | undefined): BodySizes {
     return { html: all, other: all };
   }
   if (given === undefined) return defaults;
+  if (typeof given !== 'object' || given === null) {
+    const takes = 'a number of bytes, or { html, other }';
+    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "maxBodyBytes" takes ${takes}, not ${show(given)}.`);
+  }
   onlyKnown('maxBodyBytes', given, Object.keys(defaults));
   return {
     html: integer('maxBodyBytes.html', given.html, defaults.html),

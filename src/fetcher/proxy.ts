@@ -69,6 +69,11 @@ export function takesNames(proxy: ProxyOption | undefined): boolean | undefined 
   return proxy !== undefined && !parseProxy(proxy).resolvesHere;
 }
 
+/** Whether it is one of SOCKS for all URLs; what a function chooses is known when it is asked. */
+export function isSocks(proxy: ProxyOption | undefined): boolean {
+  return typeof proxy === 'string' && parseProxy(proxy).kind !== 'http';
+}
+
 const parsed = new Map<string, ProxyRoute>();
 const MOST_PARSED = 1_000;
 

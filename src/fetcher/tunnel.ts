@@ -109,7 +109,8 @@ async function greetSocks(route: ProxyRoute, hop: Hop, socket: Socket): Promise<
   }
 }
 
-async function loadSocks(): Promise<typeof import('socks')> {
+/** @throws {@link CrawlError} `CRAWL_DEPENDENCY_MISSING` */
+export async function loadSocks(): Promise<typeof import('socks')> {
   try {
     return await import('socks');
   } catch (error) {

@@ -93,7 +93,7 @@ function parseSeeds(filter: string, seeds: FilterSeeds): URL[] {
   if (typeof (list as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator] !== 'function') {
     throw invalid(filter, `a URL or several, not ${show(seeds)}`);
   }
-  return Array.from(list, (seed) => {
+  return Array.from(atLeastOne(filter, [...list]), (seed) => {
     const url = parse(String(seed));
     if (url !== undefined && url.hostname !== '') return url;
     throw new CrawlError(
