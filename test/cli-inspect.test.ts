@@ -55,7 +55,8 @@ describe('polite-crawler --state and inspect', () => {
     const { code, out } = await cli('inspect', state());
     expect(code).toBe(0);
     expect(out).toMatch(/URLs met\D+5 /);
-    expect(out).toMatch(/Pages\D+3 /);
+    expect(out).toMatch(/Pages delivered\D+3 /);
+    expect(out).toMatch(/Visits done\D+3 /);
     expect(out).toContain('127.0.0.1');
     const { stats, hosts } = JSON.parse((await cli('inspect', state(), '--json')).out);
     expect(stats).toMatchObject({ seen: 5, queued: 0, pages: 3, done: 3, redirected: 1, skipped: 1, failed: 0 });

@@ -10,6 +10,7 @@ import { startSite } from './helpers/site.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 const CONTACT = ['--contact', 'owner@example.test'];
+const PACKAGE = join(root, 'package.json');
 const FAST = [...CONTACT, '--wait', '0', '--delay-factor', '0'];
 const three = { '/': linkPage(['/1', '/2'], 'home'), '/1': linkPage([], 'one'), '/2': linkPage([], 'two') };
 
@@ -23,12 +24,47 @@ describe('Wrong usage ends with 2 and says what is wrong', () => {
   test.each([
     ['no URL', [...CONTACT], 'no URL given'],
     ['no contact', ['https://example.test/'], '--contact you@example.org'],
-    ['a contact that is none', ['https://example.test/', '--contact', 'nobody'], 'a contact'],
+    [
+      'a contact that is none',
+      ['https://example.test/', '--contact', 'nobody'],
+      "'nobody' is invalid. It takes a mail address or an http(s) URL",
+    ],
+    [
+      'a contact beside a user agent',
+      ['https://example.test/', ...CONTACT, '--user-agent', 'x/1 (a@b.test)'],
+      'leave out',
+    ],
     ['a misspelt option', ['https://example.test/', '--contct', 'x'], 'Did you mean --contact?'],
     ['another', ['https://example.test/', '--max-page', '3'], 'Did you mean --max-pages?'],
     ['an option without its value', ['https://example.test/', '--depth'], '--depth'],
     ['no number', ['https://example.test/', ...CONTACT, '--depth', 'deep'], 'whole number'],
-    ['a number out of range', ['https://example.test/', ...CONTACT, '--concurrency', '0'], 'concurrency'],
+    ...[
+      ['--concurrency', '0', 'a whole number from 1 to 10000'],
+      ['--max-pages', '0', 'a whole number, 1 or more'],
+      ['--max-pages-per-host', '0', 'a whole number, 1 or more'],
+      ['--max-body', '0', 'a whole number, 1 or more'],
+      ['--max-duration', '0', 'a number, 0.001 or more'],
+      ['--timeout', '0', 'a number from 0.001 to 2147483'],
+      ['--timeout', '1e9', 'a number from 0.001 to 2147483'],
+    ].map(([option = '', value = '', takes = '']): [string, string[], string] => [
+      `${option} ${value}`,
+      ['https://example.test/', ...CONTACT, option, value],
+      `<${option === '--max-body' ? 'bytes' : /timeout|duration/.test(option) ? 'seconds' : 'count'}>' argument '${value}' is invalid. It takes ${takes}`,
+    ]),
+    [
+      'a file for a state',
+      ['https://example.test/', ...CONTACT, '--state', PACKAGE],
+      `--state takes a directory, and ${PACKAGE} is`,
+    ],
+    ['a revisit without a state', ['https://example.test/', ...CONTACT, '--revisit'], '--revisit needs --state'],
+    ['a revisit of nothing', [...CONTACT, '--revisit', '--state', 'x'], 'visits the URLs given'],
+    ['URLs for the demo', ['https://example.test/', '--demo'], 'leave out the URLs'],
+    ['a network for the demo', ['--demo', '--network', 'any'], 'leave out --network'],
+    ['pages and log on one output', ['https://example.test/', ...CONTACT, '-o', '-', '--log', '-'], 'mixed up'],
+    ['pages and log in one file', ['https://example.test/', ...CONTACT, '-o', 'a', '--log', './a'], 'mixed up'],
+    ['a format of no log', ['https://example.test/', ...CONTACT, '--log-format', 'jsonl'], '--log-format needs --log'],
+    ['a misspelt command', ['inspct', 'state', '--json'], 'Did you mean: polite-crawler inspect <directory>'],
+    ['a file to inspect', ['inspect', PACKAGE], 'is a file'],
     ['no choice', ['https://example.test/', ...CONTACT, '--scope', 'planet'], 'host, domain, any'],
     ['no pattern', ['https://example.test/', ...CONTACT, '--include', '('], 'include'],
     ['no header', ['https://example.test/', ...CONTACT, '--header', 'nonsense'], 'Name: value'],
@@ -79,24 +115,29 @@ describe('A crawl', () => {
     expect(await cli(site.url('/'), ...FAST, '--quiet')).toMatchObject({ code: 0, out: '', err: '' });
   });
 
-  test.each(['-', 'pages.jsonl'])('with --output %s writes a JSON object per page', async (target) => {
-    await using site = await serve(three);
-    const file = target === '-' ? target : join(folder, target);
-    const ran = await cli(site.url('/'), ...FAST, '--output', file, '--quiet');
-    expect(ran).toMatchObject({ code: 0, err: '' });
-    const lines = jsonLines(target === '-' ? ran.out : await readFile(file, 'utf8'));
-    expect(lines.map(({ url, title, status, depth }) => [pathOf(String(url)), title, status, depth])).toEqual([
-      ['/', 'home', 200, 0],
-      ['/1', 'one', 200, 1],
-      ['/2', 'two', 200, 1],
-    ]);
-    expect(lines[1]).toMatchObject({ referrer: site.url('/'), contentType: 'text/html', redirects: [] });
-    expect(lines[1]?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
-    if (target !== '-') expect(ran.out).toBe('');
-  });
+  test.each(['-', 'pages.jsonl', 'new/folder/pages.jsonl'])(
+    'with --output %s writes a JSON object per page',
+    async (target) => {
+      await using site = await serve(three);
+      const file = target === '-' ? target : join(folder, target);
+      const ran = await cli(site.url('/'), ...FAST, '--output', file, '--quiet');
+      expect(ran).toMatchObject({ code: 0, err: '' });
+      const lines = jsonLines(target === '-' ? ran.out : await readFile(file, 'utf8'));
+      expect(lines.map(({ url, title, status, depth }) => [pathOf(String(url)), title, status, depth])).toEqual([
+        ['/', 'home', 200, 0],
+        ['/1', 'one', 200, 1],
+        ['/2', 'two', 200, 1],
+      ]);
+      expect(lines[1]).toMatchObject({ referrer: site.url('/'), contentType: 'text/html', redirects: [] });
+      expect(lines[1]?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
+      if (target !== '-') expect(ran.out).toBe('');
+    },
+  );
 
   test.each([
     ['--log', 'a folder', () => folder],
+    ['--output', 'a folder', () => folder],
+    ['--output', 'where nothing can be made', () => '/proc/no-such-folder/pages.jsonl'],
     ['--log', 'where nothing can be made', () => '/proc/no-such-folder/events.log'],
     ['--stats-directory', 'below a file', () => join(folder, 'file', 'stats')],
     ['--stats-directory', 'where nothing can be made', () => '/proc/no-such-folder/stats'],
@@ -152,7 +193,7 @@ describe('A crawl', () => {
     await using site = await serve({ ...three, '/robots.txt': rules('User-agent: *', 'Disallow: /1') });
     await cli(
       site.url('/'),
-      ...FAST,
+      ...FAST.slice(CONTACT.length),
       '-q',
       '--max-pages',
       '1',
@@ -213,6 +254,38 @@ describe('A crawl', () => {
     expect((await cli(site.url('/'), ...FAST, '-q', ...state)).code).toBe(0);
     expect(site.paths).toEqual(['/', '/1', '/2']);
   });
+
+  test('that goes on tells what this run did, and beside it what all runs did', async () => {
+    await using site = await serve(three);
+    const state = ['--state', join(folder, 'told-apart')];
+    expect((await cli(site.url('/'), ...FAST, ...state, '--max-pages', '1')).err).toMatch(/Pages *│ 1 *│?\n/);
+    const { err } = await cli(site.url('/'), ...FAST, ...state);
+    expect(err).toMatch(/This run *│ All runs/);
+    expect(err).toMatch(/Pages *│ 2 *│ 3\b/);
+    expect(err).toMatch(/200 *│ *2 *│ *3\b/);
+    expect(err).toMatch(/127\.0\.0\.1 *│ *2 *│ *2 *│/);
+  });
+});
+
+test('The demo keeps to what it is told', async () => {
+  const ran = await cli(
+    '--demo',
+    '--scope',
+    'host',
+    '--depth',
+    '1',
+    '--wait',
+    '0',
+    '--delay-factor',
+    '0',
+    '-o',
+    '-',
+    '-q',
+  );
+  expect(ran).toMatchObject({ code: 0, err: '' });
+  const lines = jsonLines(ran.out);
+  expect(lines.length).toBeGreaterThan(1);
+  expect(Math.max(...lines.map(({ depth }) => Number(depth)))).toBeLessThanOrEqual(1);
 });
 
 describe('Ctrl-C', () => {

@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
+import { closest } from '../options.ts';
+import { conflict } from './conflicts.ts';
+import { contact, count, decimal, headers, list, patterns } from './values.ts';
 
-/** What was asked for on the command line, checked for form; the library checks values. */
+/** Longer times are no longer timers: 24 days. */
+const LONGEST_TIMER_SECONDS = 2_147_483;
+const YEAR_SECONDS = 31_536_000;
+
+/** What was asked for on the command line. */
 export interface Arguments {
   readonly urls: readonly string[];
+  /** With `mailto:` or `http(s):` in front. */
   readonly contact?: string;
   readonly userAgent?: string;
   readonly depth?: number;
@@ -59,6 +67,8 @@ export interface Output {
  * @throws {@link UsageError} with exit code 2 for wrong usage (what is wrong has been printed), 0 for `--help` and `--version`.
  */
 export function readArguments(argv: readonly string[], output: Output): Arguments {
+  const misspelt = misspeltCommand(argv);
+  if (misspelt !== undefined) refuse(misspelt, output);
   const command = describe(output);
   try {
     command.parse([...argv], { from: 'user' });
@@ -66,13 +76,22 @@ export function readArguments(argv: readonly string[], output: Output): Argument
     if (thrown instanceof CommanderError) throw new UsageError(thrown.message, thrown.exitCode === 0 ? 0 : 2);
     throw thrown;
   }
-  const urls = command.args;
-  const options = command.opts<Omit<Arguments, 'urls'>>();
-  if (urls.length === 0 && !options.demo && options.state === undefined) {
-    output.err('error: no URL given. Try: polite-crawler https://example.org/ --contact you@example.org\n');
-    throw new UsageError('no URL given', 2);
-  }
-  return { ...options, urls };
+  const given: Arguments = { ...command.opts<Omit<Arguments, 'urls'>>(), urls: command.args };
+  const wrong = conflict(given);
+  if (wrong !== undefined) refuse(wrong, output);
+  return given;
+}
+
+/** Says what is wrong. @throws {@link UsageError} with exit code 2. */
+function refuse(wrong: string, output: Output): never {
+  output.err(`error: ${wrong}\n`);
+  throw new UsageError(wrong, 2);
+}
+
+/** `inspect` written nearly so, which would else be taken for a URL. */
+function misspeltCommand([first = '']: readonly string[]): string | undefined {
+  if (!/^[a-z]+$/i.test(first) || closest(first, ['inspect']) === undefined) return undefined;
+  return `"${first}" is neither a command nor a URL. Did you mean: polite-crawler inspect <directory>`;
 }
 
 /** Whether the command line says what to crawl, or is to be answered otherwise: by help, or by a complaint. */
@@ -92,7 +111,7 @@ function describe(output: Output): Command {
     .argument('[url...]', 'where to start; absolute http: or https: URLs')
     .version(version())
     .optionsGroup('Who asks (required):')
-    .option('--contact <mail-or-url>', 'how the owners of sites can reach you; sent in the User-Agent')
+    .option('--contact <mail-or-url>', 'how the owners of sites can reach you; sent in the User-Agent', contact)
     .option('--user-agent <text>', 'the whole User-Agent, contact included: "name/1.0 (+mailto:you@site)"')
     .optionsGroup('What to crawl:')
     .addOption(
@@ -102,10 +121,10 @@ function describe(output: Output): Command {
         'any',
       ]),
     )
-    .option('-d, --depth <links>', 'how many links from a start URL (default: 20)', wholeNumber)
-    .option('-n, --max-pages <count>', 'stop after so many pages', wholeNumber)
-    .option('--max-pages-per-host <count>', 'the same for each host', wholeNumber)
-    .option('-t, --max-duration <seconds>', 'stop after so long', decimal)
+    .option('-d, --depth <links>', 'how many links from a start URL (default: 20)', count())
+    .option('-n, --max-pages <count>', 'stop after so many pages', count({ least: 1 }))
+    .option('--max-pages-per-host <count>', 'the same for each host', count({ least: 1 }))
+    .option('-t, --max-duration <seconds>', 'stop after so long', decimal({ least: 0.001 }))
     .option('-I, --include <pattern>', 'only URLs that match this regular expression (repeatable)', patterns)
     .option('-X, --exclude <pattern>', 'no URLs that match this regular expression (repeatable)', patterns)
     .option('-A, --accept-extensions <list>', 'only URLs with these extensions: html,htm', list)
@@ -121,13 +140,33 @@ function describe(output: Output): Command {
       new Option('--sitemaps <mode>', 'start from sitemaps, too (default: off)').choices(['off', 'robots', 'auto']),
     )
     .optionsGroup('How to ask:')
-    .option('-c, --concurrency <count>', 'requests in flight, all hosts together (default: 32)', wholeNumber)
-    .option('-w, --wait <seconds>', 'least time between requests to one host (default: 1)', decimal)
-    .option('--delay-factor <factor>', 'wait so many times as long as the last answer took (default: 5)', decimal)
-    .option('--max-wait <seconds>', 'the longest that slow answers make it wait (default: 60)', decimal)
-    .option('-T, --timeout <seconds>', 'the longest one page may take (default: 120)', decimal)
-    .option('--retries <count>', 'further tries of what failed in passing (default: 2)', wholeNumber)
-    .option('--max-body <bytes>', 'where bodies are cut (default: 2 MiB of HTML, 15 MiB of others)', wholeNumber)
+    .option(
+      '-c, --concurrency <count>',
+      'requests in flight, all hosts together (default: 32)',
+      count({ least: 1, most: 10_000 }),
+    )
+    .option(
+      '-w, --wait <seconds>',
+      'least time between requests to one host (default: 1)',
+      decimal({ most: YEAR_SECONDS }),
+    )
+    .option(
+      '--delay-factor <factor>',
+      'wait so many times as long as the last answer took (default: 5)',
+      decimal({ most: 1_000_000 }),
+    )
+    .option('--max-wait <seconds>', 'the longest that slow answers make it wait (default: 60)', decimal())
+    .option(
+      '-T, --timeout <seconds>',
+      'the longest one page may take (default: 120)',
+      decimal({ least: 0.001, most: LONGEST_TIMER_SECONDS }),
+    )
+    .option('--retries <count>', 'further tries of what failed in passing (default: 2)', count())
+    .option(
+      '--max-body <bytes>',
+      'where bodies are cut (default: 2 MiB of HTML, 15 MiB of others)',
+      count({ least: 1 }),
+    )
     .option('-H, --header <line>', 'a header for every request: "Name: value" (repeatable)', headers)
     .addOption(
       new Option(
@@ -138,13 +177,17 @@ function describe(output: Output): Command {
     .option('--no-robots', 'do not ask for robots rules (for sites of your own)')
     .optionsGroup('What to keep:')
     .option('--state <directory>', 'the crawl itself: run the same command again to go on, after whatever ended it')
-    .option('--revisit', 'visit the URLs given again, though they were visited; what has not changed is no page')
+    .option(
+      '--revisit',
+      'ask for the URLs given again, though they were visited: where the server gave an ETag or a date, whether they ' +
+        'have changed (if not, they are no page); where it gave none, they come as pages again',
+    )
     .option(
       '-o, --output <file>',
-      'one JSON object per page, to a file or to standard output (-); with --state added to the file',
+      'one JSON object per page, to a file or to standard output (-); the file is written anew, with --state added to',
     )
     .option('--save <directory>', 'the pages themselves, as files')
-    .option('--log <file>', 'what happens, as lines; - for standard output')
+    .option('--log <file>', 'what happens, as lines added to the file; - for standard output')
     .addOption(new Option('--log-format <format>', 'lines to read, or JSON').choices(['text', 'jsonl']))
     .option('--stats-directory <directory>', 'statistics every 1,000 pages, as files')
     .option('-q, --quiet', 'no progress and no summary', false)
@@ -170,36 +213,4 @@ Examples:
 export function version(): string {
   const file = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
-}
-
-/** A count as an argument of an option. */
-export function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');
-  return Number(text);
-}
-
-function decimal(text: string): number {
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('It takes a number, such as 0.5 or 10.');
-  return Number(text);
-}
-
-function list(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function patterns(text: string, before: readonly RegExp[] = []): RegExp[] {
-  try {
-    return [...before, new RegExp(text)];
-  } catch (thrown) {
-    throw new InvalidArgumentError(thrown instanceof Error ? thrown.message : 'It takes a regular expression.');
-  }
-}
-
-function headers(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const colon = text.indexOf(':');
-  if (colon <= 0) throw new InvalidArgumentError('It takes "Name: value".');
-  return { ...before, [text.slice(0, colon).trim()]: text.slice(colon + 1).trim() };
 }

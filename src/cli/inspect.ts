@@ -3,8 +3,10 @@ import Table from 'cli-table3';
 import { Command, CommanderError } from 'commander';
 import { CrawlError, Crawler, type Explanation } from '../index.ts';
 import { LmdbStore } from '../store/lmdb/index.ts';
-import { type Output, UsageError, wholeNumber } from './arguments.ts';
+import { type Output, UsageError } from './arguments.ts';
+import { noDirectory } from './conflicts.ts';
 import { PLAIN } from './summary.ts';
+import { count } from './values.ts';
 
 const MOST_HOSTS = 20;
 
@@ -35,7 +37,7 @@ function read(argv: readonly string[], output: Output): Given {
     .description('Shows what the directory of --state holds, and what became of URLs.')
     .argument('<directory>', 'the directory given as --state')
     .argument('[url...]', 'URLs to explain')
-    .option('--hosts <count>', 'how many hosts to list', wholeNumber, MOST_HOSTS)
+    .option('--hosts <count>', 'how many hosts to list', count(), MOST_HOSTS)
     .option('--json', 'as JSON', false)
     .exitOverride()
     .configureOutput({ writeOut: output.out, writeErr: output.err });
@@ -46,6 +48,11 @@ function read(argv: readonly string[], output: Output): Given {
     throw thrown;
   }
   const [directory = '', ...urls] = command.args;
+  const wrong = noDirectory('polite-crawler inspect', directory);
+  if (wrong !== undefined) {
+    output.err(`error: ${wrong}\n`);
+    throw new UsageError(wrong, 2);
+  }
   return { directory, urls, ...command.opts<{ hosts: number; json: boolean }>() };
 }
 
@@ -75,13 +82,13 @@ function overviewText({ stats, hosts }: Awaited<ReturnType<typeof overview>>): s
   const counts = new Table(PLAIN);
   counts.push(
     ['URLs met', stats.seen],
-    ['Queued', stats.queued],
-    ['Leased', stats.leased],
-    ['Pages', stats.pages],
-    ['Done', stats.done],
-    ['Redirected', stats.redirected],
-    ['Skipped', stats.skipped],
-    ['Failed', stats.failed],
+    ['Queued now', stats.queued],
+    ['Being fetched now', stats.leased],
+    ['Pages delivered', stats.pages],
+    ['Visits done', stats.done],
+    ['Visits redirected', stats.redirected],
+    ['Visits skipped', stats.skipped],
+    ['Visits failed', stats.failed],
     ['Hosts', stats.hosts],
   );
   const table = new Table({

@@ -1,8 +1,6 @@
-import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { CrawlError, EventLog } from '../index.ts';
-import { makeFolder } from '../make-folder.ts';
+import { EventLog } from '../index.ts';
 import type { Arguments } from './arguments.ts';
+import { mustBeWritable, tryFile, tryFolder } from './writable.ts';
 
 /**
  * The log that was asked for, if one was.
@@ -19,24 +17,4 @@ export function openLog({ log, logFormat, statsDirectory }: Arguments): EventLog
     ...(logFormat === undefined ? {} : { format: logFormat }),
     ...(statsDirectory === undefined ? {} : { statsDirectory }),
   });
-}
-
-function mustBeWritable(option: string, path: string, attempt: (path: string) => void): void {
-  try {
-    attempt(path);
-  } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new CrawlError('CRAWL_SINK_FAILED', `${option} ${path} can't be written: ${why}`, { cause: thrown });
-  }
-}
-
-function tryFile(path: string): void {
-  makeFolder(dirname(path));
-  // To open a pipe would be to wait for its reader.
-  if (statSync(path, { throwIfNoEntry: false })?.isFIFO() !== true) closeSync(openSync(path, 'a'));
-}
-
-function tryFolder(path: string): void {
-  makeFolder(path);
-  accessSync(path, constants.W_OK | constants.X_OK);
 }

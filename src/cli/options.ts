@@ -23,7 +23,7 @@ export function crawlerOptions(given: Arguments): CrawlerOptions {
     respectRobots: given.robots,
     sitemaps: given.sitemaps,
     extract: given.extract,
-    timeouts: given.timeout === undefined ? undefined : { page: Math.max(1, given.timeout * 1000) },
+    timeouts: given.timeout === undefined ? undefined : { page: Math.round(given.timeout * 1000) },
     retries: given.retries,
     maxBodyBytes: given.maxBody,
     headers: given.header,
@@ -32,6 +32,19 @@ export function crawlerOptions(given: Arguments): CrawlerOptions {
     // Whoever wants resources or files wants them downloaded, not only pages.
     accept: given.save !== undefined || given.extract !== undefined ? acceptAll : undefined,
   });
+}
+
+/** Options of the library that can still be wrong, by the names that they have on the command line. */
+const FLAGS: Readonly<Record<string, string>> = {
+  headers: '--header',
+  store: '--state',
+  userAgent: '--user-agent',
+  'timeouts.page': '--timeout',
+};
+
+/** A message of the library in the words of the command line. */
+export function inFlags(message: string): string {
+  return message.replace(/^Option "([\w.]+)"/, (whole, name: string) => FLAGS[name] ?? whole);
 }
 
 const acceptAll: CrawlerOptions['accept'] = (head) => (acceptPages(head) === 'buffer' ? 'buffer' : 'stream');
@@ -52,12 +65,10 @@ function filterOf(given: Arguments): UrlFilter | undefined {
   );
 }
 
-/** An address or a page, as it stands in a User-Agent; without one the library says what is missing. */
+/** Without a contact the library says what is missing. */
 function userAgentOf(contact: string | undefined): string {
   const name = `${HOMEPAGE_TOKEN}/${version()}`;
-  if (contact === undefined) return name;
-  const reachable = /^(https?:|mailto:)/i.test(contact) ? contact : `mailto:${contact}`;
-  return `${name} (+${reachable})`;
+  return contact === undefined ? name : `${name} (+${contact})`;
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

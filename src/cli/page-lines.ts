@@ -3,10 +3,12 @@ import { createWriteStream, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { CrawlError, type Crawler, type Page } from '../index.ts';
 import type { Output } from './arguments.ts';
+import { mustBeWritable, tryFile } from './writable.ts';
 
 /**
  * Writes one JSON object per page: to a file, or with `-` to standard output.
  * @param more - Whether the file goes on: that of a crawl that is resumed.
+ * @throws {@link CrawlError} `CRAWL_SINK_FAILED` where the file can't be written.
  */
 export function writePages(
   crawler: Crawler,
@@ -18,6 +20,7 @@ export function writePages(
     crawler.on('page', (page) => output.out(pageLine(page)));
     return { close: () => Promise.resolve() };
   }
+  mustBeWritable('--output', target, tryFile);
   let failure: Error | undefined;
   const file = createWriteStream(target, { flags: more ? 'a' : 'w' });
   // Without a listener the fault would end the process; it is told when the file is closed.

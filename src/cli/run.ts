@@ -1,13 +1,14 @@
 import { constants } from 'node:os';
-import { type CRAWL_ERROR_CODES, Crawler, type CrawlerOptions, type CrawlStats, isCrawlError } from '../index.ts';
+import { type CRAWL_ERROR_CODES, Crawler, type CrawlerOptions, isCrawlError } from '../index.ts';
 import { type Arguments, type Output, readArguments, UsageError } from './arguments.ts';
 import { startDemo } from './demo.ts';
 import { inspect } from './inspect.ts';
 import { interruptible } from './interrupt.ts';
 import { openLog } from './log.ts';
-import { crawlerOptions } from './options.ts';
+import { crawlerOptions, inFlags } from './options.ts';
 import { writePages } from './page-lines.ts';
 import { showProgress } from './progress.ts';
+import { type RunStats, tellApart } from './run-stats.ts';
 import { summary } from './summary.ts';
 
 /** Exit codes of the program. */
@@ -50,7 +51,12 @@ export async function runCli(argv: readonly string[], output: Output = TERMINAL)
     if (!given.quiet) output.err(`Demo web on ${demo.url} (${demo.hosts} hosts on this machine)\n`);
     return await crawl(
       [demo.url],
-      { ...crawlerOptions({ contact: 'demo@example.org', ...given }), ...demo.options },
+      // Briskly, unless it was said otherwise; but to that web alone.
+      {
+        ...demo.options,
+        ...crawlerOptions({ contact: 'mailto:demo@example.org', ...given }),
+        network: demo.options.network,
+      },
       given,
       output,
     );
@@ -67,6 +73,7 @@ async function crawl(
 ): Promise<number> {
   const crawler = new Crawler(options);
   const errors = collectErrors(crawler);
+  const apart = tellApart(crawler);
   const log = openLog(given);
   const pages =
     given.output === undefined ? undefined : writePages(crawler, given.output, given.state !== undefined, output);
@@ -74,7 +81,7 @@ async function crawl(
   const interrupt = interruptible(crawler, output, given.state);
   try {
     log?.monitor(crawler);
-    const stats = await crawler.run(urls, { revisit: given.revisit });
+    const stats = apart(await crawler.run(urls, { revisit: given.revisit }));
     progress?.stop();
     await pages?.close();
     await log?.close();
@@ -109,12 +116,12 @@ function collectErrors(crawler: Crawler): FirstErrors {
 }
 
 function exitCode(
-  stats: CrawlStats,
+  { run, all }: RunStats,
   errors: FirstErrors,
   { given, output, signal }: { given: Arguments; output: Output; signal: NodeJS.Signals | undefined },
 ): number {
   if (errors.unsaved !== undefined) {
-    const { CRAWL_HANDLER_TIMEOUT: late = 0, CRAWL_SINK_FAILED: failed = 0 } = stats.errorCodes;
+    const { CRAWL_HANDLER_TIMEOUT: late = 0, CRAWL_SINK_FAILED: failed = 0 } = run.errorCodes;
     output.err(`error: ${late + failed} pages could not be saved\n  ${errors.unsaved}\n`);
     return EXIT_CODES.nothing;
   }
@@ -124,8 +131,10 @@ function exitCode(
   }
   // As shells have it: by this a script knows that it was not the crawl that came to its end.
   if (signal !== undefined) return SIGNALLED + constants.signals[signal];
-  if (stats.pages > 0) return EXIT_CODES.done;
-  const skips = Object.entries(stats.skips).map(([reason, count]) => `${count} ${reason}`);
+  if (all.pages > 0) return EXIT_CODES.done;
+  const skips = Object.entries(run.skips)
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => `${count} ${reason}`);
   const why = [...errors.all, ...(skips.length > 0 ? [`skipped: ${skips.join(', ')}`] : [])];
   output.err(
     `error: nothing could be crawled from ${given.urls.join(' ')}\n${why.map((line) => `  ${line}\n`).join('')}`,
@@ -138,6 +147,6 @@ function explainFailure(thrown: unknown, output: Output): number {
   const code = isCrawlError(thrown) ? thrown.code : 'CRAWL_INTERNAL';
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const hint = code === 'CRAWL_CONTACT_MISSING' ? ' On the command line: --contact you@example.org' : '';
-  output.err(`error: ${message}${hint}\n`);
+  output.err(`error: ${inFlags(message)}${hint}\n`);
   return USAGE_CODES.has(code) ? EXIT_CODES.usage : EXIT_CODES.nothing;
 }
