@@ -42,7 +42,7 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
   ],
   CRAWL_PAGE_TIMEOUT: [
     ...['length-exabyte', 'silence-in-body', 'silence-in-chunk', 'silence-in-skipped-body', 'drip-body', 'drip-chunks'],
-    ...['robots-drip', 'gzip-empty-members'],
+    ...['robots-drip', 'gzip-empty-members', 'deflate-empty-blocks'],
   ],
   CRAWL_BODY_TRUNCATED: [
     ...[
