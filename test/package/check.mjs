@@ -15,7 +15,8 @@ try {
   const files = packed.files.map((file) => file.path);
   expect(files.includes('dist/bundle/index.js') && files.includes('dist/index.d.ts'), 'the tarball holds dist');
   expect(files.includes('README.md') && files.includes('LICENSE') && files.includes('CHANGELOG.md'), 'and its papers');
-  expect(!files.some((file) => /^(test|examples|\.ci)\//.test(file)), 'and nothing that only developers need');
+  expect(!files.some((file) => /^(test|\.ci)\//.test(file)), 'and nothing that only developers need');
+  expect(files.includes('examples/quickstart.ts'), 'and the examples, to be copied');
   expect(packed.size < 1_000_000, `the tarball has ${packed.size} bytes`);
   console.log(`${packed.filename}: ${packed.size} bytes, ${files.length} files`);
 
@@ -60,6 +61,22 @@ try {
     const { storeContract } = require('polite-crawler/testing');
   `),
   );
+
+  // Without skipLibCheck, so that no type of a dependency may be in the way of those who are strict.
+  const typed = join(scratch, 'esm', 'typed.mts');
+  writeFileSync(
+    typed,
+    `import { Crawler, type Page } from 'polite-crawler';
+     import { LmdbStore } from 'polite-crawler/lmdb';
+     const store = await LmdbStore.open('state');
+     const crawler = new Crawler({ userAgent: 'check/1.0 (+mailto:check@example.org)', store });
+     crawler.on('page', (page: Page) => console.log(page.url, page.data));
+     for (const { host, queued } of await store.hosts()) console.log(host, queued);`,
+  );
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
+  const tsc = ['tsc', '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, typed];
+  run('npx', tsc, root);
+  console.log('esm: typed');
 
   function project(name, type, file, source) {
     const directory = join(scratch, name);

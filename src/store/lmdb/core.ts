@@ -20,16 +20,11 @@ import { Names } from './names.ts';
 import { Queues } from './queues.ts';
 import { Schedule } from './schedule.ts';
 import { StoreState } from './state.ts';
+import type { StoredHost } from './stored-host.ts';
 import type { Table } from './table.ts';
 import { parseRequest } from './url-record.ts';
 import { UrlTable } from './url-table.ts';
 import { type Offered, Waiting } from './waiting.ts';
-
-/** A host of a store, and how much of it waits. */
-export interface StoredHost extends HostState {
-  /** Requests waiting. */
-  readonly queued: number;
-}
 
 export interface Settled extends Offered {
   readonly accepted: boolean;

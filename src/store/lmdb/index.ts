@@ -1,2 +1,2 @@
-export type { StoredHost } from './core.ts';
 export { LMDB_STORE_DEFAULTS, LmdbStore, type LmdbStoreOptions } from './lmdb-store.ts';
+export type { StoredHost } from './stored-host.ts';

@@ -15,10 +15,11 @@ import type {
   UrlRecord,
 } from '../../ports.ts';
 import type { CrawlRequest } from '../../types.ts';
-import type { Core, StoredHost } from './core.ts';
+import type { Core } from './core.ts';
 import { storeFailure } from './failure.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type OpenParts, openForReading, openForWriting } from './opening.ts';
+import type { StoredHost } from './stored-host.ts';
 
 /** Options of {@link LmdbStore.open}. */
 export interface LmdbStoreOptions {
