@@ -121,7 +121,7 @@ describe('programs in the documents', () => {
   });
 
   test.concurrent('the contract kit passes the store in memory', async () => {
-    const { stdout } = await run(process.execPath, [join(folder, 'out', 'stores-2.js')]);
+    const { stdout } = await run(process.execPath, [join(folder, 'out', 'stores-3.js')]);
     const lines = stdout.split('\n').filter((line) => line !== '');
     expect(lines.length).toBeGreaterThan(20);
     expect(lines.every((line) => line.startsWith('ok '))).toBe(true);
