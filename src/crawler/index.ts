@@ -61,7 +61,8 @@ export class Crawler extends SafeEmitter {
    * store holds.
    * @returns the totals, which are also the argument of `end`.
    * @throws {@link CrawlError} `CRAWL_URL_INVALID` for a seed that is no http or https URL, `CRAWL_ALREADY_RUNNING`,
-   * and what the store throws where it is lost. A page that fails is an `error` event, never a rejection.
+   * `CRAWL_OPTION_INVALID` where `canonical` is not what the store was begun with, `CRAWL_DEPENDENCY_MISSING`, and what the
+   * store throws where it is lost. A page that fails is an `error` event, never a rejection.
    */
   async run(seeds?: Iterable<SeedInput> | SeedInput, options: RunOptions = {}): Promise<CrawlStats> {
     const signal = readSignal('run', options);
@@ -158,7 +159,7 @@ export class Crawler extends SafeEmitter {
     return explain(url, this.#settings, { store: session?.store ?? this.#memory, admission: session?.admission });
   }
 
-  /** Whether a link that passed scope and filter is to be visited. To be overridden; may be async. */
+  /** Whether a link that passed scope and filter is to be visited: `true` or `false`. To be overridden; may be async. */
   shouldVisit(_link: Link, _from: Page): boolean | Promise<boolean> {
     return true;
   }
@@ -166,7 +167,10 @@ export class Crawler extends SafeEmitter {
   /** Called with each page, awaited. To be overridden; does nothing by itself. */
   visit(_page: Page): void | Promise<void> {}
 
-  /** The links to follow from a page. To be overridden; gives the page's links. May be async. */
+  /**
+   * The links to follow from a page: links, URLs or texts relative to it; an item that is none is an `error`. To be
+   * overridden; gives the page's links. May be async.
+   */
   expand(page: Page): Iterable<Link> | Promise<Iterable<Link>> {
     return page.links;
   }
