@@ -322,6 +322,27 @@ describe('files that are no store', () => {
     expect(digest(path)).toBe(before);
   });
 
+  test('a store whose directory is deleted while it is open says that all is lost, at the next checkpoint and at the end', async () => {
+    const directory = newDirectory();
+    const store = await LmdbStore.open(directory, { checkpointEveryMs: 20 });
+    await store.offer([createRequest({ url: 'https://host.test/a' })!], T0);
+    rmSync(directory, { recursive: true });
+    const lost = expect.objectContaining({ code: 'CRAWL_STORE_FAILED', message: expect.stringContaining('deleted') });
+    await expect
+      .poll(() =>
+        store
+          .setMeta('a', undefined)
+          .then(() => store.flush())
+          .catch((thrown: unknown) => thrown),
+      )
+      .toEqual(lost);
+    await store.close();
+    const another = newDirectory();
+    const other = await LmdbStore.open(another, { checkpointEveryMs: 3_600_000 });
+    rmSync(another, { recursive: true });
+    await expect(other.close()).rejects.toThrow(lost);
+  });
+
   test('the data file alone is a store', async () => {
     const directory = await filled();
     const copy = newDirectory();

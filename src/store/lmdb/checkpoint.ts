@@ -1,6 +1,7 @@
-import { closeSync, fdatasync, fdatasyncSync, openSync, readSync } from 'node:fs';
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { CrawlError } from '../../errors.ts';
 import { type Checkpoint, lastCheckpoint, openCheckpoints, writeCheckpoint } from './checkpoint-file.ts';
 import { DATA_FILE, extendTo } from './data-file.ts';
 import type { Environment, Pin } from './environment.ts';
@@ -15,6 +16,7 @@ const syncFile = promisify(fdatasync);
  */
 export class Checkpoints {
   readonly #environment: Environment;
+  readonly #directory: string;
   readonly #data: number;
   readonly #file: number;
   readonly #boot = bootId();
@@ -22,8 +24,9 @@ export class Checkpoints {
   #last = -1;
   #slot = 0;
 
-  private constructor(environment: Environment, data: number, file: number) {
+  private constructor(environment: Environment, directory: string, data: number, file: number) {
     this.#environment = environment;
+    this.#directory = directory;
     this.#data = data;
     this.#file = file;
   }
@@ -31,9 +34,9 @@ export class Checkpoints {
   /** Begins with what is there: the first checkpoint is made before anything can be overwritten. */
   static open(environment: Environment, directory: string): Checkpoints {
     const data = openSync(join(directory, DATA_FILE), 'r+');
-    const checkpoints = new Checkpoints(environment, data, openCheckpoints(directory));
+    const checkpoints = new Checkpoints(environment, directory, data, openCheckpoints(directory));
     try {
-      checkpoints.#begin(directory);
+      checkpoints.#begin();
       return checkpoints;
     } catch (thrown) {
       checkpoints.close();
@@ -41,8 +44,8 @@ export class Checkpoints {
     }
   }
 
-  #begin(directory: string): void {
-    const last = lastCheckpoint(directory);
+  #begin(): void {
+    const last = lastCheckpoint(this.#directory);
     if (last !== undefined) this.#slot = 1 - last.slot;
     const { pin, checkpoint } = this.#take();
     this.#pin = pin;
@@ -56,6 +59,16 @@ export class Checkpoints {
   /** Whether there is a commit that the last checkpoint does not have. */
   get isBehind(): boolean {
     return this.#environment.info().commit !== this.#last;
+  }
+
+  /** Why nothing that is written will be found again; `undefined` where it will. */
+  get loss(): CrawlError | undefined {
+    // A file that is deleted while it is open goes on working, and is gone with the process.
+    if (fstatSync(this.#data).nlink > 0) return undefined;
+    return new CrawlError(
+      'CRAWL_STORE_FAILED',
+      `The store in ${this.#directory} was deleted while it was open, and all that was in it is lost. Begin the crawl anew, and leave its directory alone until it has ended.`,
+    );
   }
 
   /** Makes the last commit outlive the machine. */

@@ -123,8 +123,12 @@ export class GroupCommit {
   #makeCheckpoint(): Promise<void> {
     if (this.#checkpoint !== undefined) return this.#checkpoint;
     this.commit();
-    if (this.#isClosed || !this.#parts.checkpoints.isBehind) return Promise.resolve();
-    const made = this.#parts.checkpoints.make().finally(() => {
+    if (this.#isClosed) return Promise.resolve();
+    const { checkpoints } = this.#parts;
+    const { loss } = checkpoints;
+    if (loss !== undefined) return Promise.reject(loss);
+    if (!checkpoints.isBehind) return Promise.resolve();
+    const made = checkpoints.make().finally(() => {
       this.#checkpoint = undefined;
     });
     this.#checkpoint = made;
