@@ -70,11 +70,6 @@ export interface CrawlErrorDetails {
  * messages may get better in any release, codes do not change.
  */
 export class CrawlError extends Error {
-  static {
-    // On the prototype, so that it prints in stacks and is not listed with the fields of each instance.
-    CrawlError.prototype.name = 'CrawlError';
-  }
-
   readonly code: CrawlErrorCode;
   readonly url: string | undefined;
   /** Whether asking again later can help: `true` for what a network does, `false` for what an answer says. */
@@ -89,6 +84,10 @@ export class CrawlError extends Error {
     this.status = details.status;
   }
 }
+
+// On the prototype, so that it prints in stacks and is not listed with the fields of each instance. Not inside of the
+// class: bundlers give a class that speaks of itself another name.
+CrawlError.prototype.name = 'CrawlError';
 
 /**
  * Whether `error` is a {@link CrawlError}, and, if given, one with this code. Works across two copies of the package.

@@ -74,8 +74,9 @@ try {
      for (const { host, queued } of await store.hosts()) console.log(host, queued);`,
   );
   const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
-  const tsc = ['tsc', '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, typed];
-  run('npx', tsc, root);
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, typed];
+  run(process.execPath, [tsc, ...strict], join(scratch, 'esm'));
   console.log('esm: typed');
 
   function project(name, type, file, source) {
