@@ -171,6 +171,17 @@ describe('A crawl', () => {
     expect(lines).toEqual([1, 0, 1]);
   });
 
+  test('ends with 1 and says why where earlier runs have used its limit up', async () => {
+    await using site = await serve(three);
+    const state = ['--state', join(folder, 'used-up'), '--max-pages', '2'];
+    expect(await cli(site.url('/'), ...FAST, ...state, '--quiet')).toMatchObject({ code: 0, err: '' });
+    for (const more of [[], ['--revisit']]) {
+      const ran = await cli(site.url('/'), ...FAST, ...state, '--quiet', ...more);
+      expect(ran.code).toBe(1);
+      expect(ran.err).toContain('--max-pages is 2 and counts over all runs of a store: earlier ones came to 2 pages');
+    }
+  });
+
   test('with --save keeps the pages as files, and with --log and --stats-directory what happened', async () => {
     await using site = await serve(three);
     const [save, log, stats] = [join(folder, 'mirror'), join(folder, 'events.jsonl'), join(folder, 'stats')];

@@ -34,9 +34,11 @@ export function crawlerOptions(given: Arguments): CrawlerOptions {
   });
 }
 
-/** Options of the library that can still be wrong, by the names that they have on the command line. */
+/** Options of the library that its messages still name, by the names that they have on the command line. */
 const FLAGS: Readonly<Record<string, string>> = {
   headers: '--header',
+  maxDurationMs: '--max-duration',
+  maxPages: '--max-pages',
   store: '--state',
   userAgent: '--user-agent',
   'timeouts.page': '--timeout',

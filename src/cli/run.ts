@@ -101,16 +101,21 @@ async function crawl(
 /** The first errors, for the last word: a crawl that got nothing, or could not keep what it got, must say why. */
 interface FirstErrors {
   readonly all: string[];
+  /** Why the run could not so much as begin. */
+  limit: string | undefined;
   unsaved: string | undefined;
   unwritten: string | undefined;
 }
 
 function collectErrors(crawler: Crawler): FirstErrors {
-  const errors: FirstErrors = { all: [], unsaved: undefined, unwritten: undefined };
+  const errors: FirstErrors = { all: [], limit: undefined, unsaved: undefined, unwritten: undefined };
   crawler.on('error', (error) => {
     if (errors.all.length < 5) errors.all.push(`${error.code}: ${error.message}`);
     // What keeps pages here is all there is that could come too late.
     if (error.code === 'CRAWL_SINK_FAILED' || error.code === 'CRAWL_HANDLER_TIMEOUT') errors.unsaved ??= error.message;
+  });
+  crawler.on('warning', ({ code, message }) => {
+    if (code === 'limit-reached') errors.limit = inFlags(message);
   });
   return errors;
 }
@@ -131,6 +136,10 @@ function exitCode(
   }
   // As shells have it: by this a script knows that it was not the crawl that came to its end.
   if (signal !== undefined) return SIGNALLED + constants.signals[signal];
+  if (errors.limit !== undefined) {
+    output.err(`error: nothing could be crawled\n  ${errors.limit}\n`);
+    return EXIT_CODES.nothing;
+  }
   if (all.pages > 0) return EXIT_CODES.done;
   const skips = Object.entries(run.skips)
     .filter(([, count]) => count > 0)

@@ -14,12 +14,14 @@ export function usedUp(
   { elapsedMs, pages, queued }: Before,
 ): CrawlWarning | undefined {
   if (queued === 0) return undefined;
-  if (pages >= maxPages) return warning('maxPages', maxPages, `${pages} pages`, queued);
-  if (elapsedMs >= maxDurationMs) return warning('maxDurationMs', maxDurationMs, `${Math.round(elapsedMs)} ms`, queued);
+  if (pages >= maxPages) return warning(`"maxPages" is ${maxPages}`, `${pages} pages`, queued);
+  if (elapsedMs >= maxDurationMs) {
+    return warning(`"maxDurationMs" is ${maxDurationMs} ms`, `${Math.round(elapsedMs)} ms`, queued);
+  }
   return undefined;
 }
 
-function warning(option: string, limit: number, used: string, queued: number): CrawlWarning {
-  const message = `Nothing is fetched: "${option}" is ${limit}, it counts over all runs of a store, and earlier runs came to ${used}. ${queued} URLs wait; a higher limit lets the crawl go on`;
+function warning(limit: string, used: string, queued: number): CrawlWarning {
+  const message = `Option ${limit} and counts over all runs of a store: earlier ones came to ${used}, so that nothing is fetched. URLs that wait: ${queued}; a higher limit lets the crawl go on.`;
   return { code: 'limit-reached', message };
 }
