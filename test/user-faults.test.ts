@@ -423,6 +423,7 @@ describe('code that never comes to its end', () => {
       const hook = /^the hook (\w+)$/.exec(name)?.[1] as Hooked['name'] | undefined;
       const fault: Fault = async (what) => {
         if ((what as CrawlRequest | undefined)?.source !== 'seed') await crawler?.stop();
+        if (hook === 'shouldVisit') return true;
         return hook === 'prioritize' ? 0 : [];
       };
       const options = { userAgent: USER_AGENT, ...HASTE, network: 'any' as const, ...place.options?.(fault) };
