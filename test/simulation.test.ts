@@ -35,7 +35,7 @@ describe('A crawl in virtual time, with slow, failing and overloaded hosts, shar
       open: (options: FrontierOptions) =>
         Frontier.open({ ...options, politeness: { ...options.politeness, ...politeness } }),
     };
-    const { faults } = await simulate({ Frontier: hasty, MemoryStore }, { urls: 2_000, hosts: 50, workers: 64 });
+    const { faults } = await simulate({ Frontier: hasty, MemoryStore }, { urls: 10_000, hosts: 50, workers: 64 });
     expect(faults.join('\n')).toMatch(fault);
   });
 });
