@@ -15,6 +15,11 @@ export interface CommitParts {
   readonly onFailure: (thrown: unknown) => void;
 }
 
+/** Of the time between commits, the part that they may take. */
+const COMMIT_SHARE = 0.2;
+/** A commit that takes no longer, in milliseconds, is worth no delay. */
+const QUICK_MS = 2;
+
 interface Waiter {
   readonly resolve: () => void;
   readonly reject: (thrown: unknown) => void;
@@ -25,7 +30,8 @@ export class GroupCommit {
   readonly #parts: CommitParts;
   #timer: NodeJS.Timeout | undefined;
   #commitAt = 0;
-  #soon: NodeJS.Immediate | undefined;
+  #soon: NodeJS.Immediate | NodeJS.Timeout | undefined;
+  #lastMs = 0;
   #waiters: Waiter[] = [];
   #checkpointTimer: NodeJS.Timeout | undefined;
   #checkpoint: Promise<void> | undefined;
@@ -53,11 +59,20 @@ export class GroupCommit {
     }
   }
 
-  /** Resolves when all that was written so far is committed: at the end of this turn of the event loop. */
+  /**
+   * Resolves when all that was written so far is committed: at the end of this turn of the event loop, or where commits
+   * are slow, as in a large file with much to reuse, so much later that they don't take up the crawl's time.
+   */
   committed(): Promise<void> {
     if (!this.#parts.environment.isWriting) return Promise.resolve();
-    this.#soon ??= setImmediate(() => this.commit());
+    this.#soon ??= this.#commitSoon();
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  }
+
+  #commitSoon(): NodeJS.Immediate | NodeJS.Timeout {
+    if (this.#lastMs <= QUICK_MS) return setImmediate(() => this.commit());
+    const delayMs = Math.min(this.#parts.commitEveryMs, this.#lastMs / COMMIT_SHARE);
+    return setTimeout(() => this.commit(), delayMs);
   }
 
   /** Never throws: a failure is told to `onFailure`, and to who waits. */
@@ -69,8 +84,10 @@ export class GroupCommit {
       // Without a transaction there is nothing to commit, or the store has failed and must not be written.
       if (!core.hasChanged || !environment.isWriting) environment.abort();
       else {
+        const startedAt = performance.now();
         core.save();
         environment.commit();
+        this.#lastMs = performance.now() - startedAt;
         this.#checkpointLater();
       }
       for (const { resolve } of waiters) resolve();
@@ -105,7 +122,9 @@ export class GroupCommit {
 
   #clearTimers(): void {
     clearTimeout(this.#timer);
-    clearImmediate(this.#soon);
+    // Of the two it is either, and Node clears both by either name but for their types.
+    clearTimeout(this.#soon as NodeJS.Timeout);
+    clearImmediate(this.#soon as NodeJS.Immediate);
     this.#timer = undefined;
     this.#soon = undefined;
   }
