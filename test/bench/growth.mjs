@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { WITHOUT_DELAYS } from './without-delays.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -145,17 +146,11 @@ async function crawl(directory) {
   };
   const WARM = 2000;
   const crawler = new Crawler({
-    userAgent: 'bench/1.0 (+mailto:bench@example.org)',
+    ...WITHOUT_DELAYS,
     scope: 'any',
-    network: 'any',
     store: directory,
     transport,
     maxPages: (1 + Number(values.from) / pages) * (WARM + pages),
-    maxDepth: Number.POSITIVE_INFINITY,
-    minDelayMs: 0,
-    delayFactor: 0,
-    maxDelayMs: 0,
-    connectionsPerHost: 0,
   });
   let count = 0;
   let before;

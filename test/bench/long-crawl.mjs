@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Crawler } from '../../dist/bundle/index.js';
+import { WITHOUT_DELAYS } from './without-delays.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -26,15 +27,9 @@ const [line] = await once(createInterface({ input: site.stdout }), 'line');
 const { seed } = JSON.parse(line);
 
 const crawler = new Crawler({
-  userAgent: 'bench/1.0 (+mailto:bench@example.org)',
+  ...WITHOUT_DELAYS,
   scope: 'any',
-  network: 'any',
   transport: values.transport,
-  maxDepth: Number.POSITIVE_INFINITY,
-  minDelayMs: 0,
-  delayFactor: 0,
-  maxDelayMs: 0,
-  connectionsPerHost: 0,
 });
 const samples = [];
 let count = 0;

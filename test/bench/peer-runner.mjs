@@ -3,6 +3,7 @@
 // SEED is where to begin, CONC the requests in flight, CAP the most pages. The last line is a JSON object: pages visited,
 // titles and links found, errors. Everything is on but the delays.
 import { parseArgs } from 'node:util';
+import { WITHOUT_DELAYS } from './without-delays.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -15,18 +16,12 @@ const site = new RegExp(`^http://${new URL(SEED).hostname.split('.').slice(0, 2)
 
 const result = { visited: 0, titles: 0, links: 0, errors: 0 };
 const crawler = new Crawler({
-  userAgent: 'bench/1.0 (+mailto:bench@example.org)',
+  ...WITHOUT_DELAYS,
   transport: positionals[0] ?? 'got',
   // The hosts of the site: addresses of loopback that begin alike.
   scope: UrlFilter.matching({ allow: [site] }),
-  network: 'any',
   concurrency: Number(CONC),
   maxPages: CAP !== undefined && CAP !== PAGES ? Number(CAP) : Number.POSITIVE_INFINITY,
-  maxDepth: Number.POSITIVE_INFINITY,
-  minDelayMs: 0,
-  delayFactor: 0,
-  maxDelayMs: 0,
-  connectionsPerHost: 0,
   ...JSON.parse(positionals[1] ?? '{}'),
 });
 crawler.on('page', (page) => {

@@ -1,6 +1,7 @@
 // A crawl whose handler uses page.$: in threads where THREADS says how many, else in the page listener.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Crawler } from '../../../dist/bundle/index.js';
+import { WITHOUT_DELAYS } from '../without-delays.mjs';
 import { concurrency, report, result, seed } from './job.mjs';
 import readPage from './read-page.mjs';
 
@@ -9,15 +10,9 @@ const threads = Number(process.env.THREADS ?? 0);
 const inThreads = threads > 0 ? { pageWorker: new URL('read-page.mjs', import.meta.url), threads } : {};
 
 const crawler = new Crawler({
-  userAgent: 'bench/1.0 (+mailto:bench@example.org)',
+  ...WITHOUT_DELAYS,
   scope: 'any',
-  network: 'any',
   concurrency,
-  maxDepth: Number.POSITIVE_INFINITY,
-  minDelayMs: 0,
-  delayFactor: 0,
-  maxDelayMs: 0,
-  connectionsPerHost: 0,
   ...inThreads,
   ...JSON.parse(process.env.CRAWLER_OPTIONS ?? '{}'),
 });

@@ -1,17 +1,12 @@
 // This library, everything on but the delays: robots rules, seen test, scope, events, statistics, titles.
 import { Crawler, UrlFilter } from '../../../dist/bundle/index.js';
+import { WITHOUT_DELAYS } from '../without-delays.mjs';
 import { concurrency, report, result, seed } from './job.mjs';
 
 const crawler = new Crawler({
-  userAgent: 'bench/1.0 (+mailto:bench@example.org)',
+  ...WITHOUT_DELAYS,
   scope: UrlFilter.matching({ allow: [/^http:\/\/127\.1\./] }),
-  network: 'any',
   concurrency,
-  maxDepth: Number.POSITIVE_INFINITY,
-  minDelayMs: 0,
-  delayFactor: 0,
-  maxDelayMs: 0,
-  connectionsPerHost: 0,
   ...JSON.parse(process.env.CRAWLER_OPTIONS ?? '{}'),
 });
 crawler.on('page', (page) => {
