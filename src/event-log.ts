@@ -5,7 +5,7 @@ import { type EventName, FIELDS, type Fields } from './event-log/fields.ts';
 import { fileTarget, type LineTarget, LineWriter } from './event-log/line-writer.ts';
 import { StatsFiles } from './event-log/stats-files.ts';
 import { textLine } from './event-log/text-format.ts';
-import { type Complete, integer, mustTake, oneOf, onlyKnown, show } from './options.ts';
+import { type Complete, integer, mustTake, oneOf, onlyKnown, show, wrongOption } from './options.ts';
 import { type Clock, systemClock } from './ports.ts';
 import { steady } from './steady-clock.ts';
 import type { CrawlerEvents, CrawlStats, Explanation } from './types.ts';
@@ -189,7 +189,7 @@ function target(options: EventLogOptions): LineTarget {
 
 function path(option: string, value: unknown): string | undefined {
   if (value === undefined || (typeof value === 'string' && value !== '' && !value.includes('\0'))) return value;
-  throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${option}" takes a path, not ${show(value)}.`);
+  throw wrongOption(option, 'a path', value);
 }
 
 function eventNames(events: unknown): readonly EventName[] {

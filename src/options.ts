@@ -38,10 +38,7 @@ export function number(
 ): number {
   if (value === undefined) return fallback;
   if (typeof value !== 'number' || Number.isNaN(value) || value < min || value > max) {
-    throw new CrawlError(
-      'CRAWL_OPTION_INVALID',
-      `Option "${name}" takes a number ${range(min, max)}, not ${show(value)}.`,
-    );
+    throw wrongOption(name, `a number ${range(min, max)}`, value);
   }
   return value;
 }
@@ -59,27 +56,30 @@ export function integer(
 ): number {
   const checked = number(name, value, fallback, min, max);
   if (Number.isInteger(checked) || checked === Number.POSITIVE_INFINITY) return checked;
-  throw new CrawlError(
-    'CRAWL_OPTION_INVALID',
-    `Option "${name}" takes a whole number ${range(min, max)}, not ${show(value)}.`,
-  );
+  throw wrongOption(name, `a whole number ${range(min, max)}`, value);
 }
 
 /** @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where the value is neither `undefined` nor a boolean. */
 export function boolean(name: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined) return fallback;
   if (typeof value === 'boolean') return value;
-  throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes true or false, not ${show(value)}.`);
+  throw wrongOption(name, 'true or false', value);
 }
 
 /** @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where the value is not one of `choices`. */
 export function oneOf<T extends string>(name: string, value: unknown, fallback: T, choices: readonly T[]): T {
   if (value === undefined) return fallback;
   if (choices.includes(value as T)) return value as T;
-  throw new CrawlError(
-    'CRAWL_OPTION_INVALID',
-    `Option "${name}" takes ${choices.map((c) => `'${c}'`).join(', ')}, not ${show(value)}.`,
-  );
+  throw wrongOption(name, choices.map((c) => `'${c}'`).join(', '), value);
+}
+
+/**
+ * `CRAWL_OPTION_INVALID` for an option with a wrong value.
+ * @param takes - What the option takes, as in "a number of bytes".
+ * @param hint - What else there is to say, with a space before it.
+ */
+export function wrongOption(name: string, takes: string, value: unknown, hint = ''): CrawlError {
+  return new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes ${takes}, not ${show(value)}.${hint}`);
 }
 
 /**

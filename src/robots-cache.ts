@@ -7,6 +7,7 @@ import { type RobotsCacheOptions, readOptions, type Settings } from './robots-ca
 import { Records } from './robots-cache/records.ts';
 import { type RobotsFetch, timedGet } from './robots-cache/timed-get.ts';
 import { ROBOTS_MAX_BYTES, RobotsTxt, robotsOrigin } from './robots-txt.ts';
+import { parseUrl } from './url.ts';
 
 export type { RobotsAnswer } from './robots-cache/answer.ts';
 export type { RobotsVerdict } from './robots-cache/entry.ts';
@@ -303,8 +304,8 @@ function denial(reason: 'robots-unreachable' | 'url-invalid', detail: string): R
 
 /** A URL as `next` and `nextFetch` give it: serialised, without fragment. */
 function plainUrl(given: string): string {
-  if (!URL.canParse(given)) return given;
-  const url = new URL(given);
+  const url = parseUrl(given);
+  if (url === undefined) return given;
   url.hash = '';
   return url.href;
 }

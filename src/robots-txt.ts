@@ -4,8 +4,9 @@ import { mustTake } from './options.ts';
 import { canonicalPath } from './robots-txt/canonical.ts';
 import { type Group, type RobotsRecord, readRecords, selectGroup } from './robots-txt/group.ts';
 import { type RobotsBytes, readBytes } from './robots-txt/lines.ts';
-import { originOf, parseHttpUrl, plainPathOf, tryParse } from './robots-txt/origin.ts';
+import { originOf, parseHttpUrl, plainPathOf } from './robots-txt/origin.ts';
 import { RuleSet } from './robots-txt/rule-set.ts';
+import { parseUrl } from './url.ts';
 
 export type { RobotsRecord } from './robots-txt/group.ts';
 export { ROBOTS_MAX_BYTES } from './robots-txt/lines.ts';
@@ -87,7 +88,7 @@ export class RobotsTxt {
    * difference, a subdomain does. Never throws.
    */
   applies(url: string): boolean {
-    const parsed = tryParse(url);
+    const parsed = parseUrl(url);
     return parsed !== undefined && originOf(parsed) === this.origin;
   }
 
@@ -158,7 +159,7 @@ export class RobotsTxt {
     const found = new Set<string>();
     for (const { key, value } of this.records) {
       if (value === '' || !(key.startsWith('sitemap') || key.startsWith('site-map'))) continue;
-      const url = tryParse(value, this.#url);
+      const url = parseUrl(value, this.#url);
       if (url?.protocol !== 'http:' && url?.protocol !== 'https:') continue;
       url.hash = '';
       found.add(url.href);

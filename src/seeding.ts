@@ -5,7 +5,7 @@ import type { SitemapFiles } from './sitemap/file-count.ts';
 import { sitemapInSteps, unpackSitemap } from './sitemap.ts';
 import { inTurns } from './turns.ts';
 import type { CrawlRequest } from './types.ts';
-import { resolveUrl } from './url.ts';
+import { parseUrl, resolveUrl } from './url.ts';
 
 /** A seed as the user may give it. */
 export type SeedInput = string | URL;
@@ -117,7 +117,7 @@ export function admitSitemaps(
   const context = { depth: 0, source: 'sitemap' };
   const admit = (url: string): Admitted => {
     // Some files of rules name themselves, and they have just been read.
-    if (URL.canParse(url) && new URL(url).pathname === '/robots.txt') return { reason: 'seen' };
+    if (parseUrl(url)?.pathname === '/robots.txt') return { reason: 'seen' };
     if (among.known?.has(url) === true) return { reason: 'seen' };
     const admitted = admission.admit({ url, kind: 'sitemap', level: SITEMAP_LEVEL, origin, ...context }, context);
     return admitted.request === undefined || among.files.take(origin) ? admitted : { reason: 'sitemaps-per-host' };

@@ -119,6 +119,18 @@ export function hostOf(resolved: string): string {
   return resolved.slice(start, end > 0 ? end : hostEnd(resolved, start, slash));
 }
 
+/**
+ * A URL, or `undefined` where it is none. Not by `URL.canParse`, which in Node 20 is wrong about hosts beyond ASCII. Never
+ * throws.
+ */
+export function parseUrl(url: string, base?: string | URL): URL | undefined {
+  try {
+    return new URL(url, base);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The origin of what {@link resolveUrl} gave, as `URL.origin` has it. Never throws. */
 export function originOf(resolved: string): string {
   return resolved.slice(0, resolved.indexOf('/', authorityStart(resolved)));
@@ -130,8 +142,8 @@ function authorityStart(href: string): number {
   return href.startsWith('https://') ? 8 : 0;
 }
 
-/** Where the host name ends: before the port, if there is one. */
-function hostEnd(href: string, start: number, slash: number): number {
+/** Where the host name ends in what {@link resolveUrl} gave: before the port, if there is one. */
+export function hostEnd(href: string, start: number, slash: number): number {
   // A port has at most five digits, so this looks at no more than six characters.
   for (let at = slash - 1; at > start && at >= slash - 6; at--) {
     const code = href.charCodeAt(at);

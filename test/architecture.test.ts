@@ -9,7 +9,7 @@ const LINES = [
   ['errors'],
   ['types'],
   ['ports'],
-  ['options', 'url', 'headers', 'fingerprint', 'promises', 'make-folder', 'turns'],
+  ['options', 'url', 'headers', 'fingerprint', 'promises', 'make-folder', 'turns', 'bounded'],
   ['request', 'robots-txt', 'steady-clock', 'directives', 'sitemap', 'text', 'system-lookup', 'user-agent'],
   ['address-guard', 'dns', 'politeness', 'url-filter', 'link-extractor'],
   ['fetcher', 'page', 'stats', 'event-log'],

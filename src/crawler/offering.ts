@@ -1,9 +1,9 @@
 import { type AdmittedSeeds, admitSeeds, admitSitemaps, type SeedBatch, usualSitemap } from '../seeding.ts';
-import { nextTurn, turnIsOver } from '../turns.ts';
+import { nextTurn, turnIsOver, turnIsOverAt } from '../turns.ts';
 import type { CrawlRequest } from '../types.ts';
 import { originOf } from '../url.ts';
 import type { VisitHooks } from '../visit/context.ts';
-import { LINKS_AT_ONCE, prioritized } from '../visit/links-step.ts';
+import { prioritized } from '../visit/links-step.ts';
 import { refuse } from '../visit/refusal.ts';
 import type { UserHooks } from './hooks.ts';
 import type { SitemapMode } from './options.ts';
@@ -75,7 +75,7 @@ export class Offering {
   async #tellRefused({ refused }: AdmittedSeeds): Promise<void> {
     const { stats } = this.#session;
     for (const [index, refusal] of refused.entries()) {
-      if ((index + 1) % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+      if (turnIsOverAt(index)) await nextTurn();
       refuse({ events: this.#user, stats, note: undefined }, refusal.url, refusal, undefined);
     }
   }
@@ -85,7 +85,7 @@ export class Offering {
     await this.#tellRefused(admitted);
     const requests: CrawlRequest[] = [];
     for (const request of admitted.requests) {
-      if (requests.length % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+      if (turnIsOverAt(requests.length)) await nextTurn();
       requests.push(await prioritized(this.#prioritize, request, admitted));
     }
     const known = new Set<number>();
@@ -93,7 +93,7 @@ export class Offering {
     stats.offered(fresh);
     if (known.size > 0) stats.skipped('seen', known.size);
     for (const [index, request] of requests.entries()) {
-      if ((index + 1) % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+      if (turnIsOverAt(index)) await nextTurn();
       const link = { url: request.url, source: request.source ?? 'seed', rel: [], nofollow: false };
       if (known.has(index)) this.#user.emit('skip', request.url, 'seen', undefined);
       else this.#user.emit('offer', link);

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { CrawlError } from '../errors.ts';
-import { LinkExtractor } from '../link-extractor/index.ts';
+import { isBuiltIn } from '../link-extractor/index.ts';
 import { LONGEST_TIMER_MS } from '../options.ts';
 import type { FetchedPage } from '../page.ts';
 import { PageWorker } from '../page-worker/index.ts';
@@ -238,7 +238,7 @@ export class Run {
       user: this.#user,
       sinks,
       channel: this.channel,
-      trusted: extractor.extract === LinkExtractor.prototype.extract,
+      trusted: isBuiltIn(extractor),
       patience: this.#patience,
       timeoutMs: handlerTimeoutMs,
       delivering,

@@ -9,7 +9,7 @@ import { RobotsCache } from '../robots-cache.ts';
 import { SitemapFiles } from '../sitemap/file-count.ts';
 import { StatsCollector } from '../stats.ts';
 import { openStore } from '../store/open.ts';
-import { nextTurn, turnIsOver } from '../turns.ts';
+import { nextTurn, turnIsOver, turnIsOverAt } from '../turns.ts';
 import { ContentSeen } from '../visit/content-seen.ts';
 import { HostFinder, type WhoFinds } from '../visit/host-finder.ts';
 import { UnreachableHosts } from '../visit/unreachable-hosts.ts';
@@ -177,7 +177,7 @@ async function readOrigins(store: CrawlStore, name: string): Promise<URL[]> {
   const urls: URL[] = [];
   for (const origin of Array.isArray(seeds) ? seeds : []) {
     urls.push(new URL(String(origin)));
-    if (urls.length % SEEDS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+    if (turnIsOverAt(urls.length)) await nextTurn();
   }
   return urls;
 }

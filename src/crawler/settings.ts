@@ -5,7 +5,7 @@ import { CrawlError } from '../errors.ts';
 import type { FetcherOptions } from '../fetcher/index.ts';
 import { fetcherSettings } from '../fetcher/options.ts';
 import { LinkExtractor, type LinkProfile } from '../link-extractor/index.ts';
-import { boolean, type Complete, integer, mustBeStore, number, oneOf, onlyKnown, show } from '../options.ts';
+import { boolean, type Complete, integer, mustBeStore, number, oneOf, onlyKnown, wrongOption } from '../options.ts';
 import { type PageWorkerSettings, pageWorkerSettings } from '../page-worker/index.ts';
 import { LONGEST_DELAY_MS, type PolitenessOptions } from '../politeness.ts';
 import type { Clock, CrawlStore, Sink } from '../ports.ts';
@@ -149,17 +149,17 @@ function copyOf(value: unknown): unknown {
 function readClock(clock: unknown): Clock {
   if (clock === undefined) return steady();
   if (typeof (clock as Partial<Clock> | null)?.now === 'function') return steady(clock as Clock);
-  throw invalid('clock', 'an object with now()', clock);
+  throw wrongOption('clock', 'an object with now()', clock);
 }
 
 function readScope(scope: CrawlerOptions['scope']): Settings['scope'] {
   if (scope instanceof UrlFilter) return checking('scope', scope);
   if (scope !== undefined && typeof scope !== 'string') {
-    throw invalid('scope', SCOPES, scope, filterHint(scope));
+    throw wrongOption('scope', SCOPES, scope, filterHint(scope));
   }
   if (scope === undefined) return CRAWLER_DEFAULTS.scope;
   if (scope === 'host' || scope === 'domain' || scope === 'any') return scope;
-  throw invalid('scope', SCOPES, scope);
+  throw wrongOption('scope', SCOPES, scope);
 }
 
 const SCOPES = "'host', 'domain', 'any' or a UrlFilter";
@@ -167,7 +167,7 @@ const SCOPES = "'host', 'domain', 'any' or a UrlFilter";
 function readFilter(filter: unknown): UrlFilter | undefined {
   if (filter === undefined) return undefined;
   if (filter instanceof UrlFilter) return checking('filter', filter);
-  throw invalid('filter', 'a UrlFilter', filter, filterHint(filter));
+  throw wrongOption('filter', 'a UrlFilter', filter, filterHint(filter));
 }
 
 /** A subclass in JavaScript may have forgotten it. */
@@ -194,7 +194,7 @@ function pathOf(url: URL): string {
   try {
     return fileURLToPath(url);
   } catch {
-    throw invalid('store', 'a CrawlStore or a directory, which as a URL begins with file:///', url.href);
+    throw wrongOption('store', 'a CrawlStore or a directory, which as a URL begins with file:///', url.href);
   }
 }
 
@@ -202,7 +202,7 @@ function readExtractor(extract: CrawlerOptions['extract']): LinkExtractor {
   if (extract instanceof LinkExtractor) return extract;
   const profile = extract ?? CRAWLER_DEFAULTS.extract;
   if (PROFILES.includes(profile)) return new LinkExtractor({ profile });
-  throw invalid('extract', `${PROFILES.map((name) => `'${name}'`).join(', ')} or a LinkExtractor`, extract);
+  throw wrongOption('extract', `${PROFILES.map((name) => `'${name}'`).join(', ')} or a LinkExtractor`, extract);
 }
 
 function readRobots(robots: RobotsChoices | undefined): Complete<RobotsChoices> {
@@ -222,7 +222,7 @@ function readSinks(sinks: unknown): readonly Sink[] {
   if (sinks === undefined) return [];
   const list = Array.isArray(sinks) ? sinks : [sinks];
   for (const sink of list) {
-    if (!isObject(sink) || typeof sink.write !== 'function') throw invalid('sinks', 'an array of Sinks', sink);
+    if (!isObject(sink) || typeof sink.write !== 'function') throw wrongOption('sinks', 'an array of Sinks', sink);
   }
   return [...list] as Sink[];
 }
@@ -238,13 +238,9 @@ function readCanonical(canonical: CanonicalOptions): CanonicalOptions {
 function callable<T, F extends T | undefined>(name: string, value: T | undefined, fallback: F): T | F {
   if (value === undefined) return fallback;
   if (typeof value === 'function') return value;
-  throw invalid(name, 'a function', value);
+  throw wrongOption(name, 'a function', value);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object';
-}
-
-function invalid(name: string, takes: string, value: unknown, hint = ''): CrawlError {
-  return new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes ${takes}, not ${show(value)}.${hint}`);
 }

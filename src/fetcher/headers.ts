@@ -3,6 +3,7 @@ import { CrawlError, toCrawlError } from '../errors.ts';
 import { mustTake } from '../options.ts';
 import { ignore, isThenable } from '../promises.ts';
 import type { Headers } from '../types.ts';
+import { parseUrl } from '../url.ts';
 import { checkUserAgent } from '../user-agent.ts';
 
 /** What a server gave to ask by whether something has changed (RFC 9110, 8.8), as it was received. */
@@ -156,8 +157,8 @@ export function isFieldValue(value: string): boolean {
 
 /** RFC 9110, 10.1.3: without fragment and user information, and never from a secure page to an insecure one. */
 function refererFor(referer: string | undefined, target: URL): string | undefined {
-  if (referer === undefined || !URL.canParse(referer)) return undefined;
-  const from = new URL(referer);
+  const from = referer === undefined ? undefined : parseUrl(referer);
+  if (from === undefined) return undefined;
   if (from.protocol !== 'https:' && from.protocol !== 'http:') return undefined;
   if (from.protocol === 'https:' && target.protocol === 'http:') return undefined;
   from.hash = '';

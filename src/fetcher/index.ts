@@ -1,7 +1,8 @@
 import { CrawlError } from '../errors.ts';
-import { boolean, integer, mustTake, oneOf, onlyKnown, show } from '../options.ts';
+import { boolean, integer, mustTake, oneOf, onlyKnown, show, wrongOption } from '../options.ts';
 import type { RobotsSource, Transport, TransportResponse } from '../ports.ts';
 import type { Headers } from '../types.ts';
+import { parseUrl } from '../url.ts';
 import { Chain, type HopTransport } from './chain.ts';
 import { Deadlines } from './deadline.ts';
 import { GotTransport } from './got-transport.ts';
@@ -197,7 +198,7 @@ function checkRequest(request: FetchRequest): void {
   if (request.validators !== undefined) checkValidators(request.validators);
   for (const name of ['accept', 'beforeHop', 'beforeLargeBody'] as const) {
     if (request[name] !== undefined && typeof request[name] !== 'function') {
-      throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes a function, not ${show(request[name])}.`);
+      throw wrongOption(name, 'a function', request[name]);
     }
   }
 }
@@ -210,7 +211,7 @@ function checkValidators(validators: Validators): void {
 
 /** The URL to ask for: credentials and fragment are not sent. */
 function startOf(text: unknown): { readonly url: URL; readonly fragment: string } {
-  const url = typeof text === 'string' ? parse(text) : undefined;
+  const url = typeof text === 'string' ? parseUrl(text) : undefined;
   if (url === undefined) {
     throw new CrawlError('CRAWL_URL_INVALID', `Not an absolute URL: ${show(text)}`, {
       ...(typeof text === 'string' ? { url: text } : {}),
@@ -219,14 +220,6 @@ function startOf(text: unknown): { readonly url: URL; readonly fragment: string 
   const fragment = url.hash;
   strip(url);
   return { url, fragment };
-}
-
-function parse(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function closedError(url: string | undefined): CrawlError {

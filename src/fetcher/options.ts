@@ -1,7 +1,7 @@
 import { AddressGuard, type NetworkPolicy } from '../address-guard.ts';
 import { DnsCache, type DnsLookup } from '../dns.ts';
 import { CrawlError } from '../errors.ts';
-import { boolean, integer, LONGEST_TIMER_MS, number, onlyKnown, show } from '../options.ts';
+import { boolean, integer, LONGEST_TIMER_MS, number, onlyKnown, show, wrongOption } from '../options.ts';
 import type { CookieStore, Transport } from '../ports.ts';
 import { checkUserAgent } from '../user-agent.ts';
 import { CookieJars } from './cookies.ts';
@@ -202,8 +202,7 @@ function bodySizes(given: number | Partial<BodySizes> | undefined): BodySizes {
   }
   if (given === undefined) return defaults;
   if (typeof given !== 'object' || given === null) {
-    const takes = 'a number of bytes, or { html, other }';
-    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "maxBodyBytes" takes ${takes}, not ${show(given)}.`);
+    throw wrongOption('maxBodyBytes', 'a number of bytes, or { html, other }', given);
   }
   onlyKnown('maxBodyBytes', given, Object.keys(defaults));
   return {
@@ -226,7 +225,7 @@ function cookieStore(given: boolean | CookieStore | undefined): CookieStore | un
 function headerText(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || value === '') {
-    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes a text, not ${show(value)}.`);
+    throw wrongOption(name, 'a text', value);
   }
   checkHeaders({ [name]: value });
   return value;

@@ -1,5 +1,6 @@
 import { CrawlError } from '../errors.ts';
 import type { Headers, RedirectHop } from '../types.ts';
+import { parseUrl } from '../url.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([300, 301, 302, 303, 307, 308]);
 
@@ -23,10 +24,10 @@ export function redirectOf(status: number, headers: Headers, from: URL, fragment
     return status === 300 ? { kind: 'none' } : { kind: 'unusable', why: 'it has no Location' };
   if (lines.size > 1) return { kind: 'unusable', why: 'it has several Locations that differ' };
   const reference = escapeBytes(location);
-  if (!URL.canParse(reference, from.href)) {
+  const url = parseUrl(reference, from);
+  if (url === undefined) {
     return { kind: 'unusable', why: `its Location is no URL: ${JSON.stringify(location.slice(0, 200))}` };
   }
-  const url = new URL(reference, from);
   if (url.hash === '' && fragment !== '') url.hash = fragment;
   return { kind: 'to', url };
 }

@@ -229,3 +229,8 @@ function checked(document: LinkDocument): LinkDocument {
   );
   return document;
 }
+
+/** Whether an extractor finds links in the library's own way, and not in that of a subclass of the user's. */
+export function isBuiltIn(extractor: LinkExtractor): boolean {
+  return extractor.extract === LinkExtractor.prototype.extract;
+}

@@ -1,5 +1,5 @@
 import { type CrawlError, isCrawlError } from '../errors.ts';
-import { LinkExtractor } from '../link-extractor/index.ts';
+import { isBuiltIn, type LinkExtractor } from '../link-extractor/index.ts';
 import type { FetchedPage } from '../page.ts';
 import { handlerError, idleError, moduleError, threadError } from './faults.ts';
 import { CutShort } from './job.ts';
@@ -67,7 +67,7 @@ export class PageWorker {
     this.#context = context;
     this.#pool = pool;
     this.#loadMs = loadMs;
-    this.#hasOwnExtractor = context.extractor.extract !== LinkExtractor.prototype.extract;
+    this.#hasOwnExtractor = !isBuiltIn(context.extractor);
   }
 
   /**

@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CrawlError } from '../errors.ts';
-import { integer, number, show } from '../options.ts';
+import { integer, number, wrongOption } from '../options.ts';
 import type { Page } from '../types.ts';
 
 /**
@@ -67,20 +66,16 @@ function threadsOf(threads: unknown): number {
   if (threads === 'auto') return availableParallelism();
   if (typeof threads === 'number' && Number.isInteger(threads) && threads >= 1 && threads <= MOST_THREADS)
     return threads;
-  throw invalid('threads', `'auto' or a whole number from 1 to ${MOST_THREADS}`, threads);
+  throw wrongOption('threads', `'auto' or a whole number from 1 to ${MOST_THREADS}`, threads);
 }
 
 function moduleUrl(module: unknown): string {
   const takes = 'the path or file URL of a module';
   if (module instanceof URL) {
     if (module.protocol === 'file:') return module.href;
-    throw invalid('pageWorker', takes, module.href);
+    throw wrongOption('pageWorker', takes, module.href);
   }
-  if (typeof module !== 'string' || module === '') throw invalid('pageWorker', takes, module);
+  if (typeof module !== 'string' || module === '') throw wrongOption('pageWorker', takes, module);
   if (/^file:/i.test(module) && URL.canParse(module)) return new URL(module).href;
   return pathToFileURL(resolve(module)).href;
-}
-
-function invalid(name: string, takes: string, value: unknown): CrawlError {
-  return new CrawlError('CRAWL_OPTION_INVALID', `Option "${name}" takes ${takes}, not ${show(value)}.`);
 }

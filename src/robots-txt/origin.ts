@@ -1,5 +1,6 @@
 import { CrawlError } from '../errors.ts';
 import { show } from '../options.ts';
+import { parseUrl } from '../url.ts';
 
 /**
  * The origin whose robots.txt governs a URL: scheme, host and port, as `http://host` or `http://host:8080`.
@@ -26,7 +27,7 @@ function knownOrigin(url: string): string | undefined {
   const beginning = url.slice(0, slash);
   const known = origins.get(beginning);
   if (known !== undefined) return known;
-  const parsed = tryParse(`${beginning}/`);
+  const parsed = parseUrl(`${beginning}/`);
   if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') return undefined;
   if (origins.size >= MOST_ORIGINS) origins.clear();
   const origin = originOf(parsed);
@@ -47,7 +48,7 @@ export function plainPathOf(url: string, origin: string): string | undefined {
 
 /** @throws {@link CrawlError} `CRAWL_URL_INVALID` */
 export function parseHttpUrl(url: string | URL): URL {
-  const parsed = typeof url === 'string' ? tryParse(url) : url instanceof URL ? url : undefined;
+  const parsed = typeof url === 'string' ? parseUrl(url) : url instanceof URL ? url : undefined;
   if (parsed !== undefined && (parsed.protocol === 'http:' || parsed.protocol === 'https:')) return parsed;
   throw new CrawlError('CRAWL_URL_INVALID', `robots.txt needs an absolute http or https URL, not ${show(url)}.`, {
     url: typeof url === 'string' ? url : undefined,
@@ -57,12 +58,4 @@ export function parseHttpUrl(url: string | URL): URL {
 export function originOf(url: URL): string {
   const host = url.hostname.endsWith('.') ? url.hostname.slice(0, -1) : url.hostname;
   return url.port === '' ? `${url.protocol}//${host}` : `${url.protocol}//${host}:${url.port}`;
-}
-
-export function tryParse(url: string, base?: string): URL | undefined {
-  try {
-    return new URL(url, base);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,5 @@
+import { forgetOldest } from '../bounded.ts';
+
 /** Most sitemap files read of one host. */
 export const MAX_SITEMAP_FILES = 10_000;
 
@@ -18,7 +20,7 @@ export class SitemapFiles {
     const count = this.#counts.get(origin) ?? 0;
     if (count >= MAX_SITEMAP_FILES) return false;
     this.#counts.set(origin, count + 1);
-    if (this.#counts.size > MOST_HOSTS) this.#counts.delete(this.#counts.keys().next().value as string);
+    forgetOldest(this.#counts, MOST_HOSTS);
     return true;
   }
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { CrawlError } from '../errors.ts';
 import { show } from '../options.ts';
+import { parseUrl } from '../url.ts';
 import type { ReadableUrl } from './url-parts.ts';
 
 /** Seeds as the host filters take them: one URL, or several. */
@@ -94,7 +95,7 @@ function parseSeeds(filter: string, seeds: FilterSeeds): URL[] {
     throw invalid(filter, `a URL or several, not ${show(seeds)}`);
   }
   return Array.from(atLeastOne(filter, [...list]), (seed) => {
-    const url = parse(String(seed));
+    const url = parseUrl(String(seed));
     if (url !== undefined && url.hostname !== '') return url;
     throw new CrawlError(
       'CRAWL_URL_INVALID',
@@ -103,20 +104,11 @@ function parseSeeds(filter: string, seeds: FilterSeeds): URL[] {
   });
 }
 
-function parse(url: string): URL | undefined {
-  // Not by `URL.canParse`, which in Node 20 is wrong about hosts beyond ASCII.
-  try {
-    return new URL(url);
-  } catch {
-    return undefined;
-  }
-}
-
 /** A suffix in the form that `URL.hostname` has: lower case, punycode. */
 function parseSuffix(suffix: string): string {
   const bare = typeof suffix === 'string' ? suffix.replace(/^(?:\*?\.)/, '') : '';
   const url =
-    bare === '' || /[/?#@\\:\s]/.test(bare.startsWith('[') ? '' : bare) ? undefined : parse(`http://${bare}/`);
+    bare === '' || /[/?#@\\:\s]/.test(bare.startsWith('[') ? '' : bare) ? undefined : parseUrl(`http://${bare}/`);
   if (url !== undefined && url.hostname !== '') return hostname(url);
   throw invalid('domainSuffix', `host names such as 'example.org', not ${show(suffix)}`);
 }

@@ -1,3 +1,5 @@
+import { hostEnd } from '../url.ts';
+
 /** What the library's own filters read of a URL: a `URL`, or {@link UrlParts}. */
 export type ReadableUrl = Pick<URL, 'href' | 'protocol' | 'hostname' | 'port' | 'pathname' | 'search'>;
 
@@ -51,9 +53,6 @@ export class UrlParts implements ReadableUrl {
   }
 
   #hostEnd(): number {
-    // An IPv6 address has colons of its own.
-    const from = this.href[this.#start] === '[' ? this.href.indexOf(']', this.#start) : this.#start;
-    const colon = this.href.indexOf(':', from);
-    return colon < 0 || colon > this.#slash ? this.#slash : colon;
+    return hostEnd(this.href, this.#start, this.#slash);
   }
 }

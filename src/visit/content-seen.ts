@@ -1,3 +1,4 @@
+import { forgetOldest } from '../bounded.ts';
 import type { MetaStorage } from '../ports.ts';
 
 /** Bodies remembered in memory; a durable store remembers all. */
@@ -39,9 +40,7 @@ export class ContentSeen {
 
   #remember(fingerprint: string, url: string): void {
     this.#recent.set(fingerprint, url);
-    if (this.#recent.size <= this.#maxBodies) return;
-    const oldest = this.#recent.keys().next();
-    if (!oldest.done) this.#recent.delete(oldest.value);
+    forgetOldest(this.#recent, this.#maxBodies);
   }
 }
 

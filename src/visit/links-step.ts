@@ -1,7 +1,7 @@
 import type { FetchedPage } from '../page.ts';
 import type { Lease } from '../ports.ts';
 import { toLevel } from '../request.ts';
-import { nextTurn, turnIsOver } from '../turns.ts';
+import { nextTurn, turnIsOverAt } from '../turns.ts';
 import type { CrawlRequest, Link, LinkContext, Page } from '../types.ts';
 import type { VisitContext, VisitHooks } from './context.ts';
 import type { KnownUrls } from './known-urls.ts';
@@ -63,7 +63,7 @@ export async function outlinks(
   const on = placeOf(context, lease, page);
   let count = 0;
   for (const link of await context.hooks.expand(page, (text) => noUrl(context, text, page))) {
-    if (++count % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+    if (turnIsOverAt(count++)) await nextTurn();
     const admitted = admit(context, link, on);
     // Most links are decided without waiting for anybody; a turn of the event loop for each would cost more than they do.
     const request = admitted instanceof Promise ? await admitted : admitted;
@@ -82,9 +82,6 @@ export async function outlinks(
 function noUrl({ events, stats }: VisitContext, text: string, page: Page): void {
   refuse({ events, stats, note: undefined }, text, { reason: 'url-invalid' }, page.finalUrl);
 }
-
-/** So many links are looked at between two looks at the clock. */
-export const LINKS_AT_ONCE = 64;
 
 /** Where links were found, and how much of them need be looked at. */
 interface Place {

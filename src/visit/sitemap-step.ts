@@ -1,12 +1,12 @@
 import type { FetchResult } from '../fetcher/index.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
-import { nextTurn, turnIsOver } from '../turns.ts';
+import { nextTurn, turnIsOverAt } from '../turns.ts';
 import type { CrawlRequest, Link, SkipReason } from '../types.ts';
-import { hostOf } from '../url.ts';
+import { hostOf, originOf } from '../url.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
-import { LINKS_AT_ONCE, prioritized } from './links-step.ts';
+import { prioritized } from './links-step.ts';
 import { refuse } from './refusal.ts';
 
 /** Queues what a sitemap lists. A sitemap that isn't there is no error: it was only hoped for. */
@@ -28,7 +28,7 @@ export async function readSitemap(
   const links: Link[] = [];
   let count = 0;
   for (const { url, kind } of found.links) {
-    if (++count % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+    if (turnIsOverAt(count++)) await nextTurn();
     const isSitemap = kind === 'sitemap';
     const reason = whyNotListed(request, url);
     if (reason !== undefined) {
@@ -43,7 +43,7 @@ export async function readSitemap(
       refuse(context, url, admitted, request.url);
       continue;
     }
-    if (isSitemap && !context.sitemapFiles.take(request.origin ?? new URL(url).origin)) {
+    if (isSitemap && !context.sitemapFiles.take(request.origin ?? originOf(url))) {
       refuse(context, url, { reason: 'sitemaps-per-host' }, request.url);
       continue;
     }
@@ -73,7 +73,7 @@ function whyNotListed(sitemap: CrawlRequest, url: string): SkipReason | undefine
 }
 
 function pathOf(url: string): string {
-  return url.slice(url.indexOf('/', url.indexOf('//') + 2));
+  return url.slice(originOf(url).length);
 }
 
 function folderOf(url: string): string {

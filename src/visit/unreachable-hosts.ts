@@ -1,3 +1,5 @@
+import { forgetOldest } from '../bounded.ts';
+
 /** Origins and hosts remembered of each kind. */
 const MOST = 10_000;
 
@@ -17,14 +19,14 @@ export class UnreachableHosts {
     this.#waiting.delete(host);
     this.#waiting.set(host, { until, before });
     // One that is forgotten is met again when it comes due.
-    forgetOldest(this.#waiting);
+    forgetOldest(this.#waiting, MOST);
   }
 
   /** Another try in a row for an origin; how many there were before. */
   tryAgain(origin: string): number {
     const before = this.#tries.get(origin) ?? 0;
     this.#tries.set(origin, before + 1);
-    forgetOldest(this.#tries);
+    forgetOldest(this.#tries, MOST);
     return before;
   }
 
@@ -32,7 +34,7 @@ export class UnreachableHosts {
   isNews(origin: string): boolean {
     if (this.#met.has(origin)) return false;
     this.#met.add(origin);
-    forgetOldest(this.#met);
+    forgetOldest(this.#met, MOST);
     return true;
   }
 
@@ -43,7 +45,7 @@ export class UnreachableHosts {
     if (this.#waiting.size > 0) this.#waiting.delete(host);
     if (this.#up.has(host)) return;
     this.#up.add(host);
-    forgetOldest(this.#up);
+    forgetOldest(this.#up, MOST);
   }
 
   /** Whether the URLs of an unreachable origin of this host are not to be waited for. */
@@ -60,7 +62,7 @@ export class UnreachableHosts {
     for (const [host] of hosts) {
       this.#waiting.delete(host);
       this.#givenUp.add(host);
-      forgetOldest(this.#givenUp);
+      forgetOldest(this.#givenUp, MOST);
     }
     return hosts.map(([host, waiting]) => ({ host, ...waiting }));
   }
@@ -70,10 +72,4 @@ export class UnreachableHosts {
     for (const { until } of this.#waiting.values()) if (until === at) return true;
     return false;
   }
-}
-
-function forgetOldest(entries: Set<string> | Map<string, unknown>): void {
-  if (entries.size <= MOST) return;
-  const oldest = entries.keys().next();
-  if (!oldest.done) entries.delete(oldest.value);
 }

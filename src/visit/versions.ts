@@ -1,3 +1,4 @@
+import { forgetOldest } from '../bounded.ts';
 import { type Fetcher, type FetchResult, validatorsOf } from '../fetcher/index.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { headerLines } from '../headers.ts';
@@ -99,10 +100,7 @@ export class Versions {
     inMemory.set(this.#store, versions);
     versions.delete(key);
     versions.set(key, version);
-    if (versions.size > MOST_IN_MEMORY) {
-      const oldest = versions.keys().next();
-      if (!oldest.done) versions.delete(oldest.value);
-    }
+    forgetOldest(versions, MOST_IN_MEMORY);
     return undefined;
   }
 

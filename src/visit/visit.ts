@@ -1,12 +1,11 @@
 import { toCrawlError } from '../errors.ts';
 import type { Lease } from '../ports.ts';
-import { nextTurn, turnIsOver } from '../turns.ts';
+import { nextTurn, turnIsOverAt } from '../turns.ts';
 import { addressGate } from './address-step.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
 import { failed } from './failure.ts';
 import { fetchStep } from './fetch-step.ts';
-import { LINKS_AT_ONCE } from './links-step.ts';
 import { skipUnasked } from './refusal.ts';
 import { robotsGate, robotsHop } from './robots-step.ts';
 
@@ -76,7 +75,7 @@ async function announceLinks(
   if (!events.wants('offer') && !(known.length > 0 && events.wants('skip'))) return;
   const seen = new Set(known);
   for (const [index, link] of links.entries()) {
-    if ((index + 1) % LINKS_AT_ONCE === 0 && turnIsOver()) await nextTurn();
+    if (turnIsOverAt(index)) await nextTurn();
     if (seen.has(index)) events.emit('skip', link.url, 'seen', from);
     else events.emit('offer', link);
   }

@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CrawlError, toCrawlError } from '../../errors.ts';
-import { boolean, type Complete, mustTake, number, oneOf, onlyKnown, show } from '../../options.ts';
+import { boolean, type Complete, mustTake, number, oneOf, onlyKnown, show, wrongOption } from '../../options.ts';
 import type { Sink } from '../../ports.ts';
 import type { Page } from '../../types.ts';
 import { canonicalizeUrl } from '../../url.ts';
@@ -219,7 +219,7 @@ function placeOf({ directory, prefix, layout }: FileSinkOptions): {
   const given = directory ?? prefix;
   if (typeof given !== 'string' || given === '' || given.includes('\0')) {
     const option = prefix === undefined ? 'directory' : 'prefix';
-    throw new CrawlError('CRAWL_OPTION_INVALID', `Option "${option}" takes a path, not ${show(given)}.`);
+    throw wrongOption(option, 'a path', given);
   }
   if (prefix === undefined) return { directory: given, prefix: '', layout: FILE_SINK_DEFAULTS.layout };
   if (layout === 'tree') {

@@ -30,7 +30,8 @@ export class GroupCommit {
   readonly #parts: CommitParts;
   #timer: NodeJS.Timeout | undefined;
   #commitAt = 0;
-  #soon: NodeJS.Immediate | NodeJS.Timeout | undefined;
+  /** Calls off the commit that has been waited for. */
+  #callOff: (() => void) | undefined;
   #lastMs = 0;
   #waiters: Waiter[] = [];
   #checkpointTimer: NodeJS.Timeout | undefined;
@@ -65,14 +66,17 @@ export class GroupCommit {
    */
   committed(): Promise<void> {
     if (!this.#parts.environment.isWriting) return Promise.resolve();
-    this.#soon ??= this.#commitSoon();
+    this.#callOff ??= this.#commitSoon();
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
 
-  #commitSoon(): NodeJS.Immediate | NodeJS.Timeout {
-    if (this.#lastMs <= QUICK_MS) return setImmediate(() => this.commit());
-    const delayMs = Math.min(this.#parts.commitEveryMs, this.#lastMs / COMMIT_SHARE);
-    return setTimeout(() => this.commit(), delayMs);
+  #commitSoon(): () => void {
+    if (this.#lastMs <= QUICK_MS) {
+      const immediate = setImmediate(() => this.commit());
+      return () => clearImmediate(immediate);
+    }
+    const timer = setTimeout(() => this.commit(), Math.min(this.#parts.commitEveryMs, this.#lastMs / COMMIT_SHARE));
+    return () => clearTimeout(timer);
   }
 
   /** Never throws: a failure is told to `onFailure`, and to who waits. */
@@ -122,11 +126,9 @@ export class GroupCommit {
 
   #clearTimers(): void {
     clearTimeout(this.#timer);
-    // Of the two it is either, and Node clears both by either name but for their types.
-    clearTimeout(this.#soon as NodeJS.Timeout);
-    clearImmediate(this.#soon as NodeJS.Immediate);
+    this.#callOff?.();
     this.#timer = undefined;
-    this.#soon = undefined;
+    this.#callOff = undefined;
   }
 
   #checkpointLater(): void {
