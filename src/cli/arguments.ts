@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import { closest } from '../options.ts';
+import { closest, LONGEST_TIMER_MS } from '../options.ts';
+import { LONGEST_DELAY_MS } from '../politeness.ts';
 import { conflict } from './conflicts.ts';
 import { contact, count, decimal, headers, list, patterns } from './values.ts';
 
 /** Longer times are no longer timers: 24 days. */
-const LONGEST_TIMER_SECONDS = 2_147_483;
-const YEAR_SECONDS = 31_536_000;
+const LONGEST_TIMER_SECONDS = Math.floor(LONGEST_TIMER_MS / 1000);
+const LONGEST_DELAY_SECONDS = LONGEST_DELAY_MS / 1000;
 
 /** What was asked for on the command line. */
 export interface Arguments {
@@ -148,7 +149,7 @@ function describe(output: Output): Command {
     .option(
       '-w, --wait <seconds>',
       'least time between requests to one host (default: 1)',
-      decimal({ most: YEAR_SECONDS }),
+      decimal({ most: LONGEST_DELAY_SECONDS }),
     )
     .option(
       '--delay-factor <factor>',

@@ -27,9 +27,8 @@ export function sameHost(seeds: FilterSeeds): PartsFilter {
 
 /** Accepts the registrable domains that the seeds belong to, on any port. */
 export function sameDomain(seeds: FilterSeeds): PartsFilter {
-  const registrable = registrableDomain();
-  const domains = new Set(parseSeeds('sameDomain', seeds).map((url) => registrable(hostname(url))));
-  return (url) => (domains.has(registrable(hostname(url))) ? undefined : 'off-domain');
+  const domains = new Set(parseSeeds('sameDomain', seeds).map(domainOf));
+  return (url) => (domains.has(domainOf(url)) ? undefined : 'off-domain');
 }
 
 /** Accepts hosts that are one of the names, or below one of them. */
@@ -75,9 +74,12 @@ export function invalid(filter: string, takes: string): CrawlError {
   return new CrawlError('CRAWL_OPTION_INVALID', `UrlFilter.${filter} takes ${takes}.`);
 }
 
+let registrable: ((host: string) => string) | undefined;
+
 /** The registrable domain as `sameDomain` compares it. */
 export function domainOf(url: ReadableUrl): string {
-  return registrableDomain()(hostname(url));
+  registrable ??= registrableDomain();
+  return registrable(hostname(url));
 }
 
 function hostname(url: ReadableUrl): string {
