@@ -1,7 +1,16 @@
 import { CrawlError, toCrawlError } from './errors.ts';
+import { HeldLeases } from './frontier/held-leases.ts';
 import { MOST_AT_ONCE, offerInParts } from './frontier/in-parts.ts';
+import {
+  type FrontierSettleResult,
+  mustBeLease,
+  mustBeOutcome,
+  type Offer,
+  type Outcome,
+  putOff,
+} from './frontier/outcome.ts';
 import { type Complete, integer, mustBeStore, mustTake, onlyKnown, show } from './options.ts';
-import { type Observation, Politeness, type PolitenessOptions } from './politeness.ts';
+import { Politeness, type PolitenessOptions } from './politeness.ts';
 import type {
   Clock,
   CrawlStore,
@@ -10,17 +19,17 @@ import type {
   Lease,
   LeaseRules,
   OnKnown,
-  OutcomeKind,
   RecordPatch,
   Settlement,
-  SettleResult,
   StoreStats,
   UrlRecord,
 } from './ports.ts';
-import { type CanonicalOptions, createRequest, type RequestInit, toLevel } from './request.ts';
+import { type CanonicalOptions, createRequest, toLevel } from './request.ts';
 import { type SteadyClock, steady } from './steady-clock.ts';
-import type { CrawlRequest, HostEvent } from './types.ts';
+import type { CrawlRequest } from './types.ts';
 import { canonicalizeUrl } from './url.ts';
+
+export type { FrontierSettleResult, Offer, Outcome };
 
 /** Options of {@link Frontier.open}. */
 export interface FrontierOptions {
@@ -46,40 +55,7 @@ export const FRONTIER_DEFAULTS: Complete<Pick<FrontierOptions, 'maxPagesPerHost'
   leaseTtlMs: 300_000,
 };
 
-const OUTCOMES: ReadonlySet<OutcomeKind> = new Set(['done', 'failed', 'skipped', 'redirected', 'deferred', 'retry']);
-
 const OPTIONS = ['store', 'politeness', 'clock', 'prioritize', 'canonical', ...Object.keys(FRONTIER_DEFAULTS)];
-
-/** What a URL may be offered as. */
-export type Offer = string | URL | RequestInit | CrawlRequest;
-
-/** How the work on a lease ended. */
-export interface Outcome {
-  readonly outcome: OutcomeKind;
-  /** What the request showed of the host; absent where the host was not asked: its clock stays as it is. */
-  readonly observation?: Observation | undefined;
-  /** Offered in the same commit. */
-  readonly outlinks?: readonly Offer[] | undefined;
-  /** For `deferred` and `retry`: the request as it is to be queued again. @defaultValue the lease's */
-  readonly request?: CrawlRequest | undefined;
-  /** For `deferred` and `retry`: when the URL itself is due; the host's clock counts as well. @defaultValue at once */
-  readonly dueAt?: number | undefined;
-  /** Before this moment the host is not asked, though nothing was asked of it now; its clock never goes back by it. */
-  readonly hostNextAt?: number | undefined;
-  /** The same for what blocks the host beside its clock, as an unreachable robots.txt does. */
-  readonly hostBlockedUntil?: number | undefined;
-  /** Whether a page was delivered. */
-  readonly delivered?: boolean | undefined;
-  readonly record?: RecordPatch | undefined;
-  /** Written in the same commit; `undefined` removes. */
-  readonly meta?: Settlement['meta'];
-}
-
-/** What became of a settlement. */
-export interface FrontierSettleResult extends SettleResult {
-  /** Where the host's state took a turn: it backs off, is parked, has recovered. */
-  readonly host?: HostEvent | undefined;
-}
 
 /**
  * What is to be fetched, and when: URLs go in by `offer`, come out by `lease` when their host may be asked, and leave
@@ -97,10 +73,7 @@ export class Frontier {
   readonly #canonical: CanonicalOptions | undefined;
   readonly #leaseTtlMs: number;
   readonly #rules: LeaseRules;
-  /** Leases that are out. */
-  readonly #leases = new Map<number, Lease>();
-  /** Hosts of those leases, as they are by now. */
-  readonly #hosts = new Map<string, { state: HostState; leases: number }>();
+  readonly #held = new HeldLeases();
   #closed = false;
 
   private constructor(options: FrontierOptions) {
@@ -155,7 +128,7 @@ export class Frontier {
     this.#mustBeOpen();
     const most = integer('limit', limit, 1, 0);
     const leases = await this.#store.lease(this.#now(), most, this.#leaseTtlMs, this.#rules);
-    for (const lease of leases) this.#hold(lease);
+    for (const lease of leases) this.#held.add(lease);
     return leases;
   }
 
@@ -171,8 +144,7 @@ export class Frontier {
   async settle(lease: Lease, outcome: Outcome, onKnown?: OnKnown): Promise<FrontierSettleResult> {
     this.#mustBeOpen();
     mustBeLease('settle', lease);
-    const isOutcome = OUTCOMES.has(outcome?.outcome);
-    mustTake('Frontier.settle', "an object with an outcome, such as { outcome: 'done' }", isOutcome, outcome);
+    mustBeOutcome(outcome);
     const outlinks = this.#requests(outcome.outlinks ?? []);
     if (outlinks.length > MOST_AT_ONCE) return this.#settleInParts(lease, outcome, outlinks, onKnown);
     return this.#settle(lease, outcome, outlinks, onKnown);
@@ -202,16 +174,16 @@ export class Frontier {
     const now = this.#clock.now();
     const { observation } = outcome;
     const verdict =
-      observation === undefined ? undefined : this.#politeness.after(this.#stateOf(lease), observation, now);
+      observation === undefined ? undefined : this.#politeness.after(this.#held.stateOf(lease), observation, now);
     const { status, ...patch } = verdict ?? {};
-    if (verdict !== undefined) this.#learn(lease.request.host, patch);
+    if (verdict !== undefined) this.#held.learn(lease.request.host, patch);
     const settled = await this.#store.settle(
       lease,
       this.#settlement(lease, outcome, outlinks, patch, now),
       now,
       onKnown,
     );
-    this.#letGo(lease);
+    this.#held.remove(lease);
     if (!settled.accepted || status === undefined || verdict === undefined) return settled;
     const nextAt = Math.max(verdict.nextAt, verdict.blockedUntil);
     return { ...settled, host: { status, nextAt, delayMs: verdict.delayMs } };
@@ -240,7 +212,7 @@ export class Frontier {
   /** Sets what is given of a host's clock and state; times may go back by it. */
   async setHost(host: string, patch: HostPatch): Promise<void> {
     this.#mustBeOpen();
-    this.#learn(host, patch);
+    this.#held.learn(host, patch);
     await this.#store.setHost(host, patch);
   }
 
@@ -302,13 +274,12 @@ export class Frontier {
     if (this.#closed) return;
     this.#closed = true;
     const now = this.#clock.now();
-    for (const lease of this.#leases.values()) {
-      const { nextAt } = this.#politeness.after(this.#stateOf(lease), { endedAt: now }, now);
+    for (const lease of this.#held.all()) {
+      const { nextAt } = this.#politeness.after(this.#held.stateOf(lease), { endedAt: now }, now);
       const addressNextAt = now + this.#politeness.ipDelayMs;
       await this.#store.settle(lease, { outcome: 'deferred', host: { nextAt }, addressNextAt }, now);
     }
-    this.#leases.clear();
-    this.#hosts.clear();
+    this.#held.clear();
     await this.#store.flush();
   }
 
@@ -370,46 +341,6 @@ export class Frontier {
       throw toCrawlError(thrown, 'CRAWL_HOOK_FAILED', 'prioritize threw', { url: request.url });
     }
   }
-
-  #hold(lease: Lease): void {
-    this.#leases.set(lease.fence, lease);
-    const { host } = lease.request;
-    const leases = (this.#hosts.get(host)?.leases ?? 0) + 1;
-    this.#hosts.set(host, { state: lease.host, leases });
-  }
-
-  #letGo(lease: Lease): void {
-    if (!this.#leases.delete(lease.fence)) return;
-    const { host } = lease.request;
-    const held = this.#hosts.get(host);
-    if (held !== undefined && --held.leases === 0) this.#hosts.delete(host);
-  }
-
-  /** The host of a lease with what was learnt of it since the lease. */
-  #stateOf(lease: Lease): HostState {
-    return this.#hosts.get(lease.request.host)?.state ?? lease.host;
-  }
-
-  #learn(host: string, patch: HostPatch): void {
-    const held = this.#hosts.get(host);
-    if (held !== undefined) held.state = { ...held.state, ...patch };
-  }
-}
-
-function putOff(host: HostPatch, { hostBlockedUntil, hostNextAt }: Outcome): HostPatch {
-  if (hostNextAt === undefined && hostBlockedUntil === undefined) return host;
-  const later = (own: number | undefined, asked: number | undefined): number =>
-    Math.max(own ?? 0, Math.ceil(asked ?? 0));
-  return {
-    ...host,
-    nextAt: later(host.nextAt, hostNextAt),
-    blockedUntil: later(host.blockedUntil, hostBlockedUntil),
-  };
-}
-
-function mustBeLease(method: string, lease: Lease): void {
-  const isLease = typeof lease?.fence === 'number' && typeof lease.request === 'object';
-  mustTake(`Frontier.${method}`, 'a lease of this frontier', isLease, lease);
 }
 
 function isRequest(offer: Offer): offer is CrawlRequest {
