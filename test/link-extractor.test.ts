@@ -294,6 +294,30 @@ describe('one link', () => {
   });
 });
 
+describe('a page of more tags than its tree is built of', () => {
+  const before = `<template><col></template>${'<b>'.repeat(1_000_000)}`;
+
+  test('is read by its tags alone from there on', () => {
+    const after = '<svg><g><a href=/1>x</a></svg><select><p><a href=/2></select><template><a href=/3></a></template>';
+    const found = scan(
+      `<a href=/0>x</a>${before}${after}<tr background=/4><script>'<a href=/no>'</script><form><frame src=/5>`,
+    );
+    expect(found.links.map(({ url }) => new URL(url).pathname)).toEqual(['/0', '/1', '/2', '/3', '/4', '/5']);
+  });
+
+  test('is read on from within a tag, a comment and a script', () => {
+    const after = '<a href=/1 title="<a href=/no>"><!-- <a href=/no> --><script>"<a href=/no>"</script><a href=/2>';
+    expect(paths(before + after)).toEqual(['/1', '/2']);
+  });
+});
+
+test('tells apart more references than it remembers', () => {
+  const many = Array.from({ length: 70_000 }, (_, n) => `<a href="/${n}#">`).join('');
+  const { links, capped } = scan(many + many, { maxLinks: 69_000 });
+  expect([links.length, new Set(links.map(({ url }) => url)).size]).toEqual([69_000, 69_000]);
+  expect(capped).toBeGreaterThanOrEqual(1000);
+});
+
 describe('what a page says of all its links', () => {
   test.each([
     ['<meta name=robots content="noindex, nofollow">', {}, true],

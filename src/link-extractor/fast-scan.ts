@@ -32,6 +32,10 @@ const KIND = {
   form: 14,
 } as const;
 
+const SHAPES_TREE: ReadonlySet<number> = new Set([
+  ...[KIND.template, KIND.select, KIND.foreign, KIND.frameset, KIND.frame],
+]);
+
 const KINDS: Readonly<Record<string, number>> = {
   a: KIND.anchor,
   base: KIND.head,
@@ -74,14 +78,19 @@ export class FastScan {
   #formIsOpen = false;
   readonly #contexts: Contexts;
   /** Where to go on. */
-  #at = 0;
+  #at: number;
+  readonly #allCount: boolean;
 
-  constructor(reader: MarkupReader, collector: Collector) {
+  /** @param from - Where to begin, in a body of which nothing else is known: from there all tags count, wherever they stand. */
+  constructor(reader: MarkupReader, collector: Collector, from = 0) {
+    this.#at = from;
+    this.#allCount = from > 0;
+    this.#inBody = this.#allCount;
     this.#reader = reader;
     this.#collector = collector;
     this.#contexts = new Contexts(reader, collector);
-    const { kinds, lengths } = tablesOf(collector);
-    this.#kinds = kinds;
+    const { kinds, kindsByTags, lengths } = tablesOf(collector);
+    this.#kinds = this.#allCount ? kindsByTags : kinds;
     this.#lengths = lengths;
   }
 
@@ -191,7 +200,7 @@ export class FastScan {
     }
     const { count } = collector.references;
     collector.element(id, !this.#inBody);
-    if (collector.references.count > count && collector.rules.mayBeDropped[id]) return NEEDS_TREE;
+    if (!this.#allCount && collector.references.count > count && collector.rules.mayBeDropped[id]) return NEEDS_TREE;
     return kind < KIND.title ? end : this.#content(kind, collector.rules.names[id] as string, end);
   }
 
@@ -244,6 +253,8 @@ export class FastScan {
 interface Tables {
   /** What each element of a profile asks of the scan, by its number. */
   readonly kinds: Uint8Array;
+  /** The same where elements have no place in a tree. */
+  readonly kindsByTags: Uint8Array;
   readonly lengths: Int32Array;
 }
 
@@ -254,7 +265,9 @@ function tablesOf(collector: Collector): Tables {
   let tables = tablesByRules.get(rules);
   if (tables === undefined) {
     const kindOf = (name: string): number => (Object.hasOwn(KINDS, name) ? (KINDS[name] as number) : KIND.read);
-    tables = { kinds: Uint8Array.from(rules.names, kindOf), lengths: rules.tags.lengths() };
+    const kinds = Uint8Array.from(rules.names, kindOf);
+    const kindsByTags = kinds.map((kind) => (SHAPES_TREE.has(kind) ? KIND.read : kind));
+    tables = { kinds, kindsByTags, lengths: rules.tags.lengths() };
     tablesByRules.set(rules, tables);
   }
   return tables;

@@ -13,7 +13,7 @@ import { MarkupReader } from './reader.ts';
 import { type NamedMeta, References } from './references.ts';
 import { documentBase, Resolver } from './resolver.ts';
 import { type LinkProfile, type ProfileRules, rulesOf } from './rules.ts';
-import { TreeScan } from './tree-scan.ts';
+import { TOO_MANY_TAGS, TreeScan } from './tree-scan.ts';
 
 export type { LinkProfile, NamedMeta };
 
@@ -183,19 +183,23 @@ function* findReferences(
 ): Generator<void, References, undefined> {
   const references = new References(depth);
   const fast = new FastScan(reader, new Collector(rules, reader, references));
-  let at = 0;
-  while (at >= 0) {
-    at = fast.run(at + characters);
-    if (at >= 0) yield;
-  }
-  if (at !== NEEDS_TREE) return references;
+  if ((yield* runToEnd(fast, 0, characters)) !== NEEDS_TREE) return references;
   const again = new References(depth);
-  const tree = new TreeScan(reader, new Collector(rules, reader, again));
-  for (at = 0; at >= 0; ) {
-    at = tree.run(at + characters);
-    if (at >= 0) yield;
+  const collector = new Collector(rules, reader, again);
+  const tree = new TreeScan(reader, collector);
+  if ((yield* runToEnd(tree, 0, characters)) === TOO_MANY_TAGS) {
+    yield* runToEnd(new FastScan(reader, collector, tree.position), tree.position, characters);
   }
   return again;
+}
+
+/** @returns What the scan said at its end. */
+function* runToEnd(scan: FastScan | TreeScan, from: number, characters: number): Generator<void, number, undefined> {
+  for (let at = from; ; ) {
+    at = scan.run(at + characters);
+    if (at < 0) return at;
+    yield;
+  }
 }
 
 function finish<T>(steps: Generator<void, T, undefined>): T {

@@ -120,10 +120,7 @@ export class LinkList {
         const index = within ?? indices[source] ?? this.#index(found.sourceOf(source));
         indices[source] = index;
         link = this.#addNew(batch, at, number, index);
-        if (number === NEW) {
-          table.keep(start, source);
-          links.push(link);
-        }
+        if (number === NEW && table.keep(start, source)) links.push(link);
         if (link === null) continue;
       }
       const textStart = items[at + TEXT_START] as number;

@@ -4,6 +4,9 @@ import { hashCode, spread } from './hashing.ts';
 /** How far a place for a reference is looked for; hostile texts may have many that fall together. */
 const MOST_PROBES = 16;
 
+/** So many references are told apart; a larger table would no longer be at hand for the processor. */
+const MOST_TOLD = 65_536;
+
 const HASH_SIGN = 35;
 const AMPERSAND = 38;
 
@@ -34,8 +37,9 @@ export class ReferenceTable {
    */
   constructor(codes: Uint16Array, count: number, depth: number) {
     this.#codes = codes;
-    this.#memory = memoryFor(count, depth);
-    const length = 2 << (32 - Math.clz32(count));
+    const most = Math.min(count, MOST_TOLD);
+    this.#memory = memoryFor(most, depth);
+    const length = 2 << (32 - Math.clz32(most));
     this.#mask = length - 1;
     this.#memory.slots.fill(0, 0, length);
   }
@@ -73,8 +77,9 @@ export class ReferenceTable {
     return UNTOLD;
   }
 
-  /** Gives the reference that was just found new the next number, beginning with 0. */
-  keep(start: number, source: number): void {
+  /** Gives the reference that was just found new the next number, beginning with 0; `false` where there are too many. */
+  keep(start: number, source: number): boolean {
+    if (this.#kept >= MOST_TOLD) return false;
     const number = this.#kept++;
     const { slots, hashes, places } = this.#memory;
     slots[this.#slot] = number + 1;
@@ -82,6 +87,7 @@ export class ReferenceTable {
     places[number * 3] = start;
     places[number * 3 + 1] = this.end;
     places[number * 3 + 2] = source;
+    return true;
   }
 
   #isSame(number: number, start: number, end: number, source: number): boolean {
@@ -103,13 +109,12 @@ interface Memory {
 }
 
 const memories: (Memory | undefined)[] = [];
-const MOST_KEPT = 65_536;
 
 function memoryFor(count: number, depth: number): Memory {
   let memory = memories[depth];
   if (memory !== undefined && memory.hashes.length >= count) return memory;
   const size = Math.max(256, 1 << (32 - Math.clz32(count)));
   memory = { slots: new Int32Array(size * 4), hashes: new Int32Array(size), places: new Int32Array(size * 3) };
-  if (size <= MOST_KEPT && depth !== OWN_MEMORY) memories[depth] = memory;
+  if (depth !== OWN_MEMORY) memories[depth] = memory;
   return memory;
 }

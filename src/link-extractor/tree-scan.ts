@@ -1,13 +1,12 @@
 import type { Collector } from './collector.ts';
-import { decodeAttribute, decodeText } from './entities.ts';
+import { decodeText } from './entities.ts';
 import {
   attribute,
   BANG,
-  ENDS_NAME,
-  EQUALS,
   GT,
   isLetter,
   isSpace,
+  LT,
   NameTable,
   nameOf,
   QUESTION,
@@ -16,8 +15,10 @@ import {
 } from './names.ts';
 import { hasText, type MarkupReader } from './reader.ts';
 import type { ReferencesMark } from './references.ts';
+import type { ProfileRules } from './rules.ts';
 import { TreeBuilder } from './tree/builder.ts';
-import { HTML, KNOWN_NAMES, SVG } from './tree/elements.ts';
+import { BITS_OF_KNOWN, HTML, KNOWN_NAMES, SVG } from './tree/elements.ts';
+import { signatureOf } from './tree/signature.ts';
 import type { StartTag, TextRun, TreeState } from './tree/state.ts';
 
 const KNOWN_TABLE = new NameTable(KNOWN_NAMES);
@@ -34,21 +35,27 @@ const READ_ATTRIBUTES: Readonly<Record<'type' | 'encoding', number>> = {
 /** Steps per character that the tree builder's searches may take, and those it may take anyway. */
 const STEPS_PER_CHARACTER = 1;
 const FREE_STEPS = 100_000;
-/** Names that no rule knows are remembered up to so many: more of them are hardly repeated. */
-const MOST_NAMES = 1000;
+/** No page that means well has more tags, and to build the tree of each takes longer than to read it by the megabyte. */
+const MOST_TAGS = 1_000_000;
+/** What the scan says that goes no further. */
+export const TOO_MANY_TAGS = -3;
+/** Text longer than this is looked through by the engine's own search, which takes longer to begin. */
+const NEAR = 8;
 
 /**
  * Finds the references of a document by way of the tree builder: slower than `FastScan`, and right where that gives up.
  */
 export class TreeScan implements StartTag {
   name = '';
+  id = 0;
   readonly #reader: MarkupReader;
   readonly #collector: Collector;
   readonly #builder: TreeBuilder;
   readonly #state: TreeState;
   readonly #hasNul: boolean;
-  readonly #names = new Map<string, string>();
+  readonly #tags: Uint8Array;
   #nameEnd = 0;
+  #tagsLeft = MOST_TAGS;
   /** Where to go on, and where the text there begins. */
   #at = 0;
   #textStart = 0;
@@ -62,15 +69,30 @@ export class TreeScan implements StartTag {
       signatureOf(reader.html, attributes),
     );
     this.#state = this.#builder.state;
+    this.#tags = tagsOf(collector.rules);
     this.#hasNul = reader.html.includes('\0');
   }
 
-  /** Goes on up to a place, or to the end of what it is in the middle of there; returns where it is, negative at the end. */
+  /** Where it goes on. */
+  get position(): number {
+    return this.#at;
+  }
+
+  /**
+   * Goes on up to a place, or to the end of what it is in the middle of there.
+   * @returns Where it is; negative where it is done, {@link TOO_MANY_TAGS} where it is not, but goes no further.
+   */
   run(until: number): number {
     const { html, codes, lastGt } = this.#reader;
     let at = this.#at;
     while (at >= 0 && at < until) {
-      const lt = html.indexOf('<', at);
+      if (--this.#tagsLeft < 0) {
+        this.#at = at;
+        return TOO_MANY_TAGS;
+      }
+      let lt = at;
+      for (const near = at + NEAR; lt < near && codes[lt] !== LT; ) lt++;
+      if (codes[lt] !== LT) lt = html.indexOf('<', lt);
       if (lt < 0 || lt >= lastGt) {
         at = -1;
         break;
@@ -138,17 +160,13 @@ export class TreeScan implements StartTag {
       collector.foreignElement(name, state.insertedNamespace === SVG, lt, end);
       return;
     }
-    const id = name === this.name ? this.#idOfTag(lt) : collector.rules.tags.idOf(name);
+    const id = name === this.name ? (this.#tags[this.id] as number) : collector.rules.tags.idOf(name);
     if (name === 'a') collector.anchor(lt, end);
     else if (id !== 0) {
       collector.element(id, !state.hasBody);
       return;
     }
     if (collector.readsStyle && this.#reader.hasStyle()) collector.styleAttribute(name);
-  }
-
-  #idOfTag(lt: number): number {
-    return this.#collector.rules.tags.find(this.#reader.codes, lt + 1, this.#nameEnd);
   }
 
   /** Passes over the content of an element that holds only text. */
@@ -182,17 +200,13 @@ export class TreeScan implements StartTag {
     const at = this.#reader.endOfName(start);
     this.#nameEnd = at;
     const id = KNOWN_TABLE.find(codes, start, at);
+    this.id = id;
     if (id !== 0) {
       this.name = KNOWN_NAMES[id - 1] as string;
       return;
     }
     const written = html.slice(start, at);
-    let name = this.#names.get(written);
-    if (name === undefined) {
-      name = nameOf(written);
-      if (this.#names.size < MOST_NAMES) this.#names.set(written, name);
-    }
-    this.name = name;
+    this.name = isAsWritten(codes, start, at) ? written : nameOf(written);
   }
 
   /** What stands from `start` to `end`, by kinds of characters. */
@@ -206,6 +220,10 @@ export class TreeScan implements StartTag {
     const nul = this.#hasNul && raw.includes('\0');
     const rest = nul ? text.replace(/[\0\uFFFD]+/g, '') : text;
     return { space: /^[\t\n\f\r ]/.test(text), nul, other: /[^\t\n\f\r ]/.test(rest) };
+  }
+
+  get bits(): number {
+    return BITS_OF_KNOWN[this.id] as number;
   }
 
   get selfClosing(): boolean {
@@ -222,6 +240,27 @@ export class TreeScan implements StartTag {
   }
 }
 
+const tagsByRules = new WeakMap<ProfileRules, Uint8Array>();
+
+/** By number of a known name, the number of the element in the profile's table, or 0. */
+function tagsOf(rules: ProfileRules): Uint8Array {
+  let tags = tagsByRules.get(rules);
+  if (tags === undefined) {
+    tags = Uint8Array.from(['', ...KNOWN_NAMES], (name) => rules.tags.idOf(name));
+    tagsByRules.set(rules, tags);
+  }
+  return tags;
+}
+
+/** Whether a name stands in the text as it is in the document: without capitals and NUL. */
+function isAsWritten(codes: Uint16Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const code = codes[at] as number;
+    if (code === 0 || (code >= 65 && code <= 90)) return false;
+  }
+  return true;
+}
+
 const SPACE_ONLY: TextRun = { space: true, nul: false, other: false };
 const SPACED: TextRun = { space: true, nul: false, other: true };
 const TEXT_ONLY: TextRun = { space: false, nul: false, other: true };
@@ -231,52 +270,6 @@ function beginsWithText(codes: Uint16Array, start: number, end: number): boolean
   let at = start;
   while (at < end && isSpace(codes[at] as number)) at++;
   return codes[at] !== AMPERSAND || (at + 5 <= end && startsWithName(codes, at + 1, 'amp;'));
-}
-
-/** Attributes of one element that are compared with those of others, and characters up to which references are decoded for it. */
-const MOST_COMPARED = 1000;
-const LONGEST_COMPARED = 1000;
-
-/** The attributes of a tag, the first of each name, sorted: equal for equal ones. */
-function signatureOf(html: string, attributes: number): string {
-  if (attributes === 0) return '';
-  // Most have one.
-  let first: [name: string, value: string] | undefined;
-  let found: Map<string, string> | undefined;
-  for (let at = attributes, count = 0; count < MOST_COMPARED; count++) {
-    let code = html.charCodeAt(at);
-    while (code === SLASH || isSpace(code)) code = html.charCodeAt(++at);
-    if (code === GT) break;
-    const start = at;
-    code = html.charCodeAt(++at);
-    while (code > GT || ENDS_NAME[code] === 0) code = html.charCodeAt(++at);
-    const name = nameOf(html.slice(start, at));
-    while (isSpace(code)) code = html.charCodeAt(++at);
-    let value = '';
-    if (code === EQUALS) {
-      code = html.charCodeAt(++at);
-      while (isSpace(code)) code = html.charCodeAt(++at);
-      const quoted = code === 34 || code === 39;
-      const from = quoted ? at + 1 : at;
-      if (quoted) at = html.indexOf(html[at] as string, from);
-      else while (code !== GT && !isSpace(code)) code = html.charCodeAt(++at);
-      value = html.slice(from, at);
-      if (value.length <= LONGEST_COMPARED) value = decodeAttribute(value);
-      if (value.includes('\r')) value = value.replace(/\r\n?/g, '\n');
-      if (quoted) at++;
-    }
-    if (first === undefined) first = [name, value];
-    else {
-      found ??= new Map([first]);
-      if (!found.has(name)) found.set(name, value);
-    }
-  }
-  if (first === undefined) return '';
-  if (found === undefined) return first.join('\0');
-  return [...found]
-    .map(([name, value]) => `${name}\0${value}`)
-    .sort()
-    .join('\0\0');
 }
 
 /** Whether what a document type declares makes browsers treat the page as of old, so that tables may stand in paragraphs. */

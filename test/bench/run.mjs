@@ -30,6 +30,7 @@ const BENCHES = {
 /** Run where they are named: each takes minutes. */
 const LONG_BENCHES = {
   blocking: ['blocking.mjs'],
+  'heavy-pages': ['heavy-pages.mjs'],
   soak: ['soak.mjs'],
 };
 

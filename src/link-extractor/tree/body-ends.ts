@@ -27,9 +27,9 @@ export function endInBody(tree: TreeState, name: string): void {
       stack.popThrough(name);
       return;
     case KIND.heading:
-      if (!stack.findInScope((element) => HEADINGS.includes(element.name))) return;
+      if (!stack.kindInScope(IS.heading)) return;
       stack.closeImplied(IS.implied);
-      stack.popThrough(...HEADINGS);
+      stack.popThroughKind(IS.heading);
       return;
     case KIND.marked:
       if (!stack.inScope(name)) return;

@@ -1,6 +1,6 @@
 import { adopt } from './body-ends.ts';
 import { BLOCKS, FORMATTING, HEADINGS, kindsByName, MARKED } from './body-names.ts';
-import { HTML, IS, MATHML, type OpenElement, SVG } from './elements.ts';
+import { HTML, IS, KNOWN_NAMES, MATHML, type OpenElement, SVG } from './elements.ts';
 import { adoptHtml, startOfHead } from './head.ts';
 import { MODE, type StartTag, type TreeState } from './state.ts';
 
@@ -20,7 +20,7 @@ const KIND = {
 
 const words = (list: string): readonly string[] => list.split(' ');
 
-const kinds = kindsByName([
+const kindsOfNames = kindsByName([
   [KIND.head, words('base basefont bgsound link meta noframes script style template title')],
   [KIND.formatting, FORMATTING],
   [KIND.block, BLOCKS],
@@ -38,6 +38,9 @@ const kinds = kindsByName([
   ],
 ]);
 
+/** By number of the name. */
+const kinds = Uint8Array.from(['', ...KNOWN_NAMES], (name) => kindsOfNames.get(name) ?? 0);
+
 const TABLE_MODES: ReadonlySet<number> = new Set([
   MODE.inTable,
   MODE.inCaption,
@@ -49,7 +52,7 @@ const TABLE_MODES: ReadonlySet<number> = new Set([
 /** The rules for start tags "in body". */
 export function startInBody(tree: TreeState, tag: StartTag): void {
   const { stack, formatting } = tree;
-  switch (kinds.get(tag.name)) {
+  switch (kinds[tag.id]) {
     case KIND.head:
       startOfHead(tree, tag);
       return;
@@ -65,7 +68,7 @@ export function startInBody(tree: TreeState, tag: StartTag): void {
       return;
     case KIND.heading:
       tree.closePInButtonScope();
-      if (stack.current.namespace === HTML && HEADINGS.includes(stack.current.name)) stack.pop();
+      if ((stack.current.bits & IS.heading) !== 0) stack.pop();
       tree.insert(tag);
       return;
     case KIND.emptyAnywhere:

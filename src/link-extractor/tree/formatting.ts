@@ -1,4 +1,6 @@
-import { HTML, IS, type OpenElement, type OpenElements } from './elements.ts';
+import { insertAt, removeAt } from './array.ts';
+import { HTML, IS, type OpenElement } from './elements.ts';
+import type { OpenElements } from './open-elements.ts';
 import type { SignatureAt } from './state.ts';
 
 const MOST_OUTER_LOOPS = 8;
@@ -6,7 +8,7 @@ const MOST_INNER_LOOPS = 3;
 /** Noah's Ark: of equal elements behind the last marker only so many are kept. */
 const MOST_EQUAL = 3;
 /** Past it the older half is forgotten, as of the stack. */
-const MOST_ENTRIES = 65_536;
+const MOST_ENTRIES = 8192;
 
 /** The list of active formatting elements (HTML Standard, 13.2.4.3), and what is done with it to the stack. */
 export class FormattingElements {
@@ -47,7 +49,7 @@ export class FormattingElements {
       equal++;
       oldest = at;
     }
-    if (equal >= MOST_EQUAL) this.#entries.splice(oldest, 1);
+    if (equal >= MOST_EQUAL) removeAt(this.#entries, oldest);
   }
 
   /** Most elements are never compared with others. */
@@ -66,7 +68,7 @@ export class FormattingElements {
 
   remove(element: OpenElement): void {
     const at = this.#indexOf(element);
-    if (at >= 0) this.#entries.splice(at, 1);
+    if (at >= 0) removeAt(this.#entries, at);
   }
 
   /** The last element with this name behind the last marker. */
@@ -120,12 +122,8 @@ export class FormattingElements {
         this.remove(element);
         return;
       }
-      if (!stack.findInScope((other) => other === element)) return;
-      const at = stack.indexOf(element);
-      if (at < 0) {
-        this.remove(element);
-        return;
-      }
+      const at = stack.indexInScope(element);
+      if (at < 0) return;
       const block = this.#furthestBlock(at);
       if (block < 0) {
         stack.shorten(at);
@@ -156,7 +154,7 @@ export class FormattingElements {
       const node = items[below] as OpenElement;
       const entry = this.#indexOf(node);
       if (entry < 0 || count >= MOST_INNER_LOOPS) {
-        if (entry >= 0) this.#entries.splice(entry, 1);
+        if (entry >= 0) removeAt(this.#entries, entry);
         this.#stack.removeAt(below);
         place--;
         continue;
@@ -170,12 +168,12 @@ export class FormattingElements {
       isFirst = false;
     }
     const clone = copyOf(element);
-    this.#entries.splice(this.#indexOf(bookmark) + 1, 0, clone);
+    insertAt(this.#entries, this.#indexOf(bookmark) + 1, clone);
     this.remove(element);
     // The block moves down into the place of what was removed, and the clone goes above it.
     this.#stack.removeAt(at);
     clone.open = true;
-    items.splice(place, 0, clone);
+    insertAt(items, place, clone);
     this.#stack.budget -= this.#entries.length + items.length - at;
   }
 

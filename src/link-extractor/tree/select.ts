@@ -1,4 +1,4 @@
-import { HTML } from './elements.ts';
+import { HTML, IS } from './elements.ts';
 import { adoptHtml, endOfTemplate, startOfHead } from './head.ts';
 import type { StartTag, TreeState } from './state.ts';
 
@@ -58,7 +58,7 @@ export function endInSelectInTable(tree: TreeState, name: string): void {
     endInSelect(tree, name);
     return;
   }
-  if (!tree.stack.inTableScope(name)) return;
+  if (!tree.stack.inScope(name, IS.tableScope)) return;
   tree.stack.popThrough('select');
   tree.resetMode();
   tree.again.end(name);

@@ -1,10 +1,15 @@
-import { bitsOf, HTML, IS, likeOthers, MATHML, type OpenElement, OpenElements } from './elements.ts';
+import { bitsOf, HTML, IS, likeOthers, MATHML, type OpenElement } from './elements.ts';
 import { FormattingElements } from './formatting.ts';
+import { OpenElements } from './open-elements.ts';
 
 /** A start tag as the tree builder sees it. */
 export interface StartTag {
   /** In lower case. */
   readonly name: string;
+  /** Its number among `KNOWN_NAMES`, from 1; 0 for a name that is not there. */
+  readonly id: number;
+  /** What is known of HTML elements of this name. */
+  readonly bits: number;
   readonly selfClosing: boolean;
   /** The value of an attribute; `undefined` where the tag has none. */
   attribute(name: 'type' | 'encoding'): string | undefined;
@@ -130,15 +135,16 @@ export class TreeState {
         open: false,
       };
     }
-    if (namespace !== HTML) return likeOthers(name, namespace);
-    const bits = bitsOf(name, HTML);
+    const id = name === tag.name ? tag.id : undefined;
+    if (namespace !== HTML) return likeOthers(name, namespace, id);
+    const { bits } = tag;
     if ((bits & IS.formatting) !== 0) {
       const { attributes } = tag;
       return { name, namespace, bits, attributes, signature: attributes === 0 ? '' : undefined, open: false };
     }
     return name === 'form'
       ? { name, namespace, bits, attributes: 0, signature: '', open: false }
-      : likeOthers(name, HTML);
+      : likeOthers(name, HTML, id);
   }
 
   /** The same for an element that holds no elements. */

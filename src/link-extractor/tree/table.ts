@@ -6,37 +6,39 @@ import { MODE, type StartTag, type TextRun, type TreeState } from './state.ts';
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** Parts of tables, which a cell or a caption ends at. */
-const PARTS = words('caption col colgroup tbody td tfoot th thead tr');
 const BODIES = words('tbody tfoot thead');
 const CELLS = words('td th');
 /** Elements that text must not stand in directly. */
 const STRUCTURE = words('table tbody tfoot thead tr');
 const IGNORED_ENDS = words('body caption col colgroup html tbody td tfoot th thead tr');
 
+function isPart(tag: StartTag): boolean {
+  return (tag.bits & IS.tablePart) !== 0;
+}
+
 export function startInTable(tree: TreeState, tag: StartTag): void {
   const { stack } = tree;
-  const { name } = tag;
-  if (CELLS.has(name) || name === 'tr') {
-    stack.clearTo('table');
+  const { name, bits } = tag;
+  if ((bits & (IS.cell | IS.row)) !== 0) {
+    stack.clearTo(IS.table);
     tree.imply('tbody');
     tree.mode = MODE.inTableBody;
     startInTableBody(tree, tag);
-  } else if (BODIES.has(name)) {
-    stack.clearTo('table');
+  } else if ((bits & IS.tableBody) !== 0) {
+    stack.clearTo(IS.table);
     tree.insert(tag);
     tree.mode = MODE.inTableBody;
   } else if (name === 'caption') {
-    stack.clearTo('table');
+    stack.clearTo(IS.table);
     tree.formatting.mark();
     tree.insert(tag);
     tree.mode = MODE.inCaption;
   } else if (name === 'colgroup') {
-    stack.clearTo('table');
+    stack.clearTo(IS.table);
     tree.insert(tag);
     tree.mode = MODE.inColumnGroup;
   } else if (name === 'col') {
-    stack.clearTo('table');
+    stack.clearTo(IS.table);
     tree.imply('colgroup');
     tree.mode = MODE.inColumnGroup;
     tree.insertEmpty(tag);
@@ -57,7 +59,7 @@ function startOddInTable(tree: TreeState, tag: StartTag): void {
       stack.pop();
       return;
     case 'table':
-      if (!stack.inTableScope('table')) return;
+      if (!stack.kindInScope(IS.table, IS.tableScope)) return;
       stack.popThrough('table');
       tree.resetMode();
       tree.again.start(tag);
@@ -73,7 +75,7 @@ function startOddInTable(tree: TreeState, tag: StartTag): void {
 
 export function endInTable(tree: TreeState, name: string): void {
   if (name === 'table') {
-    if (!tree.stack.inTableScope('table')) return;
+    if (!tree.stack.kindInScope(IS.table, IS.tableScope)) return;
     tree.stack.popThrough('table');
     tree.resetMode();
   } else if (name === 'template') endOfTemplate(tree);
@@ -87,16 +89,16 @@ export function textInTable(tree: TreeState, run: TextRun): void {
 
 export function startInTableBody(tree: TreeState, tag: StartTag): void {
   const { stack } = tree;
-  if (tag.name === 'tr') {
-    stack.clearTo(...BODIES);
+  if ((tag.bits & IS.row) !== 0) {
+    stack.clearTo(IS.tableBody);
     tree.insert(tag);
     tree.mode = MODE.inRow;
-  } else if (CELLS.has(tag.name)) {
-    stack.clearTo(...BODIES);
+  } else if ((tag.bits & IS.cell) !== 0) {
+    stack.clearTo(IS.tableBody);
     tree.imply('tr');
     tree.mode = MODE.inRow;
     startInRow(tree, tag);
-  } else if (PARTS.has(tag.name)) {
+  } else if (isPart(tag)) {
     if (leaveTableBody(tree)) startInTable(tree, tag);
   } else startInTable(tree, tag);
 }
@@ -104,8 +106,8 @@ export function startInTableBody(tree: TreeState, tag: StartTag): void {
 export function endInTableBody(tree: TreeState, name: string): void {
   const { stack } = tree;
   if (BODIES.has(name)) {
-    if (!stack.inTableScope(name)) return;
-    stack.clearTo(...BODIES);
+    if (!stack.inScope(name, IS.tableScope)) return;
+    stack.clearTo(IS.tableBody);
     stack.pop();
     tree.mode = MODE.inTable;
   } else if (name === 'table') {
@@ -115,20 +117,20 @@ export function endInTableBody(tree: TreeState, name: string): void {
 
 function leaveTableBody(tree: TreeState): boolean {
   const { stack } = tree;
-  if (!stack.inTableScope(...BODIES)) return false;
-  stack.clearTo(...BODIES);
+  if (!stack.kindInScope(IS.tableBody, IS.tableScope)) return false;
+  stack.clearTo(IS.tableBody);
   stack.pop();
   tree.mode = MODE.inTable;
   return true;
 }
 
 export function startInRow(tree: TreeState, tag: StartTag): void {
-  if (CELLS.has(tag.name)) {
-    tree.stack.clearTo('tr');
+  if ((tag.bits & IS.cell) !== 0) {
+    tree.stack.clearTo(IS.row);
     tree.insert(tag);
     tree.mode = MODE.inCell;
     tree.formatting.mark();
-  } else if (PARTS.has(tag.name)) {
+  } else if (isPart(tag)) {
     if (leaveRow(tree)) startInTableBody(tree, tag);
   } else startInTable(tree, tag);
 }
@@ -138,30 +140,30 @@ export function endInRow(tree: TreeState, name: string): void {
   else if (name === 'table') {
     if (leaveRow(tree)) endInTableBody(tree, name);
   } else if (BODIES.has(name)) {
-    if (!tree.stack.inTableScope(name) && !tree.stack.inTableScope('tr')) return;
+    if (!tree.stack.inScope(name, IS.tableScope) && !tree.stack.kindInScope(IS.row, IS.tableScope)) return;
     clearRow(tree);
     endInTableBody(tree, name);
   } else endInTable(tree, name);
 }
 
 function leaveRow(tree: TreeState): boolean {
-  if (!tree.stack.inTableScope('tr')) return false;
+  if (!tree.stack.kindInScope(IS.row, IS.tableScope)) return false;
   clearRow(tree);
   return true;
 }
 
 function clearRow(tree: TreeState): void {
-  tree.stack.clearTo('tr');
+  tree.stack.clearTo(IS.row);
   tree.stack.pop();
   tree.mode = MODE.inTableBody;
 }
 
 export function startInCell(tree: TreeState, tag: StartTag): void {
-  if (!PARTS.has(tag.name)) {
+  if (!isPart(tag)) {
     startInBody(tree, tag);
     return;
   }
-  if (!tree.stack.inTableScope('td', 'th')) return;
+  if (!tree.stack.kindInScope(IS.cell, IS.tableScope)) return;
   closeCell(tree);
   startInRow(tree, tag);
 }
@@ -169,13 +171,13 @@ export function startInCell(tree: TreeState, tag: StartTag): void {
 export function endInCell(tree: TreeState, name: string): void {
   const { stack } = tree;
   if (CELLS.has(name)) {
-    if (!stack.inTableScope(name)) return;
+    if (!stack.inScope(name, IS.tableScope)) return;
     stack.closeImplied(IS.implied);
     stack.popThrough(name);
     tree.formatting.clearToMarker();
     tree.mode = MODE.inRow;
   } else if (STRUCTURE.has(name)) {
-    if (!stack.inTableScope(name)) return;
+    if (!stack.inScope(name, IS.tableScope)) return;
     closeCell(tree);
     endInRow(tree, name);
   } else if (!IGNORED_ENDS.has(name)) endInBody(tree, name);
@@ -183,13 +185,13 @@ export function endInCell(tree: TreeState, name: string): void {
 
 function closeCell(tree: TreeState): void {
   tree.stack.closeImplied(IS.implied);
-  tree.stack.popThrough('td', 'th');
+  tree.stack.popThroughKind(IS.cell);
   tree.formatting.clearToMarker();
   tree.mode = MODE.inRow;
 }
 
 export function startInCaption(tree: TreeState, tag: StartTag): void {
-  if (!PARTS.has(tag.name)) startInBody(tree, tag);
+  if (!isPart(tag)) startInBody(tree, tag);
   else if (leaveCaption(tree)) startInTable(tree, tag);
 }
 
@@ -201,7 +203,7 @@ export function endInCaption(tree: TreeState, name: string): void {
 }
 
 function leaveCaption(tree: TreeState): boolean {
-  if (!tree.stack.inTableScope('caption')) return false;
+  if (!tree.stack.inScope('caption', IS.tableScope)) return false;
   tree.stack.closeImplied(IS.implied);
   tree.stack.popThrough('caption');
   tree.formatting.clearToMarker();
