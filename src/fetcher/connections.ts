@@ -6,7 +6,7 @@ import type { DnsCache } from '../dns.ts';
 import { IdleSockets, keepWith } from './agents.ts';
 import type { Hop } from './hop.ts';
 import { hostOf, type ProxyRoute, portOf, proxyAuthorization, serverNameOf, takesWholeUrls } from './proxy.ts';
-import { type Identity, identityOf, type TlsSettings, withoutIdentity } from './tls.ts';
+import { boundHandshakes, type Identity, identityOf, type TlsSettings, withoutIdentity } from './tls.ts';
 import { connectProxy, openTunnel } from './tunnel.ts';
 
 /** Proxies whose connections are kept. */
@@ -77,6 +77,7 @@ export class Connections {
       servername: serverNameOf(host),
       ...(protocols.length === 0 ? {} : { ALPNProtocols: [...protocols] }),
     });
+    boundHandshakes(socket);
     return secured(socket, hop);
   }
 

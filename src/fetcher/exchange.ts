@@ -6,12 +6,13 @@ import type { IdleSockets } from './agents.ts';
 import { type Phase, RESETS, toFetchError } from './failure.ts';
 import { toHeaders } from './headers.ts';
 import type { Hop } from './hop.ts';
+import { boundHandshakes } from './tls.ts';
 
 /** A kept-alive socket may be closed by the server just when it is used again; then the request was most likely never read. */
 const STALE_SOCKET_TRIES = 2;
 
 /** Heads of answers before the answer (1xx) that a request may get, each as long as the limit. */
-const MAX_HEADS = 4;
+export const MAX_HEADS = 4;
 
 const MISDIRECTED = 421;
 
@@ -93,7 +94,9 @@ export class Exchange {
     socket.once('connect', () => {
       this.#connectedAt = performance.now();
     });
-    socket.once(this.#hop.target.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.#connected(socket));
+    const isSecure = this.#hop.target.protocol === 'https:';
+    if (isSecure) boundHandshakes(socket);
+    socket.once(isSecure ? 'secureConnect' : 'connect', () => this.#connected(socket));
   }
 
   /** Unasked, so nobody could make use of it; without this the socket would stay open for ever. */

@@ -88,7 +88,8 @@ function isCertificate(code: string): boolean {
 /** The same error for this URL, where it did not say which. */
 function withUrl(error: CrawlError, url: string): CrawlError {
   if (error.url !== undefined) return error;
-  return new CrawlError(error.code, error.message, { cause: error.cause, url, retryable: error.retryable });
+  const message = `${error.message} (${url})`;
+  return new CrawlError(error.code, message, { cause: error.cause, url, retryable: error.retryable });
 }
 
 function innerCrawlError(thrown: unknown): CrawlError | undefined {

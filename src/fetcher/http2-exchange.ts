@@ -1,6 +1,6 @@
 import http2, { type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import { Readable } from 'node:stream';
-import { isCrawlError } from '../errors.ts';
+import { CrawlError, isCrawlError } from '../errors.ts';
 import type { TransportResponse } from '../ports.ts';
 import type { Headers } from '../types.ts';
 import { closedEarly } from './body.ts';
@@ -9,18 +9,40 @@ import { headTooLarge, lateError, tooManyFields } from './exchange.ts';
 import { toFetchError } from './failure.ts';
 import { toHeaders } from './headers.ts';
 import type { Hop } from './hop.ts';
+import type { Http2Wire } from './http2-wire.ts';
+import { TurnShare } from './turn-share.ts';
 
-const { NGHTTP2_CANCEL, NGHTTP2_HTTP_1_1_REQUIRED, NGHTTP2_NO_ERROR } = http2.constants;
+const {
+  NGHTTP2_CANCEL,
+  NGHTTP2_ENHANCE_YOUR_CALM,
+  NGHTTP2_HTTP_1_1_REQUIRED,
+  NGHTTP2_NO_ERROR,
+  NGHTTP2_REFUSED_STREAM,
+} = http2.constants;
+
+/** Streams end so where nobody is at fault, or where the server has said goodbye. */
+const FAULTLESS: ReadonlySet<number | undefined> = new Set([
+  undefined,
+  NGHTTP2_CANCEL,
+  NGHTTP2_NO_ERROR,
+  NGHTTP2_REFUSED_STREAM,
+]);
 
 /** HTTP/2 has no such fields (RFC 9113, 8.2.2). */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'te']);
 
+/** Pieces of a body that are a turn's work: what waits may be as many as it has bytes. */
+const PIECES_IN_A_TURN = 2_000;
+
 /** A connection, and the requests on it. */
 export interface Http2Line {
   readonly session: ClientHttp2Session;
+  readonly wire: Http2Wire;
   /** Of the target; none behind a proxy. */
   readonly remoteAddress?: string;
   active: number;
+  /** Whether a request was sent on it. */
+  used: boolean;
 }
 
 export interface Http2Limits {
@@ -37,6 +59,7 @@ export class Http2Exchange {
   readonly #startedAt = performance.now();
   #resolve!: (response: TransportResponse) => void;
   #reject!: (error: Error) => void;
+  #failed = false;
   #lost = false;
   #wantsHttp1 = false;
 
@@ -53,8 +76,7 @@ export class Http2Exchange {
       this.#send(line.session);
     } catch (error) {
       // A connection that was closed a moment ago takes no request.
-      this.#lost = !isCrawlError(error);
-      this.#fail(error as Error);
+      this.#failLost(error as Error);
     }
   }
 
@@ -70,6 +92,8 @@ export class Http2Exchange {
 
   #send(session: ClientHttp2Session): void {
     const { deadline, headersTimeoutMs } = this.#hop;
+    const { wire } = this.#line;
+    const { bytesIn } = wire;
     const stream = session.request(headersOf(this.#hop), { endStream: true });
     this.#occupy(session, stream);
     let answered = false;
@@ -78,30 +102,47 @@ export class Http2Exchange {
       stream.close(NGHTTP2_CANCEL);
     };
     deadline.watch(giveUp);
-    deadline.beginPhase(headersTimeoutMs, () => giveUp(lateError('headers', this.#hop)));
+    deadline.beginPhase(headersTimeoutMs, () => {
+      giveUp(lateError('headers', this.#hop));
+      // Not a word in all that time: the next request is better off on another connection.
+      if (wire.bytesIn === bytesIn) session.close();
+    });
     stream.on('response', (fields, _flags, raw?: string[]) => {
       answered = true;
       this.#answered(stream, Number(fields[':status']), raw);
     });
     stream.on('error', (error) => {
       if (answered) return;
-      this.#lost = true;
       this.#wantsHttp1 = stream.rstCode === NGHTTP2_HTTP_1_1_REQUIRED;
-      this.#fail(error);
+      this.#failLost(this.#refused(stream) ?? error);
     });
     stream.on('close', () => {
-      if (answered) return;
-      this.#lost = true;
-      this.#fail(closedEarly());
+      if (!answered) this.#failLost(this.#refused(stream) ?? closedEarly());
     });
   }
 
   /** A connection that is in use keeps the process alive; one that waits does not. */
   #occupy(session: ClientHttp2Session, stream: ClientHttp2Stream): void {
     const line = this.#line;
-    if (line.active++ === 0) session.ref();
+    line.used = true;
+    line.wire.asked();
+    if (line.active++ === 0) line.wire.ref();
     stream.once('close', () => {
-      if (--line.active === 0 && !session.destroyed) session.unref();
+      if (--line.active > 0 || session.destroyed) return;
+      line.wire.unref();
+      line.wire.rested();
+    });
+  }
+
+  /** What is wrong with an answer that Node's HTTP/2 gave up, not the server. */
+  #refused(stream: ClientHttp2Stream): CrawlError | undefined {
+    const { rstCode } = stream;
+    const { session, wire } = this.#line;
+    if (FAULTLESS.has(rstCode) || session.destroyed || wire.wasResetByServer(stream.id)) return undefined;
+    const { url } = this.#hop;
+    if (rstCode === NGHTTP2_ENHANCE_YOUR_CALM) return headTooLarge(url);
+    return new CrawlError('CRAWL_PROTOCOL_INVALID', `The answer is no valid HTTP: its head breaks the rules (${url})`, {
+      url,
     });
   }
 
@@ -135,7 +176,16 @@ export class Http2Exchange {
     });
   }
 
+  /** Fails; without an answer, unless it was one that is wrong. */
+  #failLost(error: Error): void {
+    // The end of a stream is told twice: why, and that.
+    if (this.#failed) return;
+    this.#lost = !isCrawlError(error);
+    this.#fail(error);
+  }
+
   #fail(error: Error): void {
+    this.#failed = true;
     this.#hop.deadline.endPhase();
     this.#reject(toFetchError(error, this.#hop.url, 'headers'));
   }
@@ -144,6 +194,7 @@ export class Http2Exchange {
 /** The body of one stream. Ends with an error where the stream was cut, which Node's own does not always tell. */
 class Http2Body extends Readable {
   readonly #stream: ClientHttp2Stream;
+  readonly #share: TurnShare;
   readonly #length: number | undefined;
   #bytes = 0;
   #ended = false;
@@ -151,11 +202,13 @@ class Http2Body extends Readable {
   constructor(stream: ClientHttp2Stream, headers: Headers) {
     super();
     this.#stream = stream;
+    this.#share = new TurnShare(stream, PIECES_IN_A_TURN);
     const length = Number(headers['content-length']);
     this.#length = Number.isSafeInteger(length) ? length : undefined;
     stream.on('data', (chunk: Buffer) => {
       this.#bytes += chunk.length;
-      if (!this.push(chunk)) stream.pause();
+      this.#share.took();
+      if (!this.push(chunk)) this.#share.stop();
     });
     stream.on('end', () => this.#finish());
     stream.on('error', (error) => {
@@ -168,7 +221,7 @@ class Http2Body extends Readable {
   }
 
   override _read(): void {
-    this.#stream.resume();
+    this.#share.want();
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {

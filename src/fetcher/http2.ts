@@ -3,16 +3,24 @@ import { CrawlError } from '../errors.ts';
 import type { TransportResponse } from '../ports.ts';
 import type { Connections } from './connections.ts';
 import { discard } from './discard.ts';
-import { lateError } from './exchange.ts';
+import { lateError, MAX_HEADS } from './exchange.ts';
 import { toFetchError } from './failure.ts';
 import type { Hop } from './hop.ts';
 import { Http2Exchange, type Http2Limits, type Http2Line } from './http2-exchange.ts';
+import { Http2Wire } from './http2-wire.ts';
 
 const IDLE_MS = 29_000;
 const MAX_SESSIONS = 256;
 const MAX_HTTP1_ORIGINS = 10_000;
 const TRIES = 3;
 const MOST_FIELDS = 10_000;
+
+/** A field counts for so much more than its bytes (RFC 9113, 10.5.1). */
+const FIELD_BYTES = 32;
+/** Fields like `:status`, which nobody counts. */
+const PSEUDO_FIELDS = 4;
+
+const { NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 
 /** A server may send this much of a body before it hears that more is wanted. */
 const WINDOW_BYTES = 1_048_576;
@@ -31,6 +39,8 @@ export class Http2 {
   /** In the order of last use. */
   readonly #entries = new Map<string, Entry>();
   readonly #http1 = new Set<string>();
+  /** Also those that are in no entry any more, and not closed yet. */
+  readonly #wires = new Set<Http2Wire>();
 
   constructor(connections: Connections, limits: Http2Limits) {
     this.#connections = connections;
@@ -43,9 +53,9 @@ export class Http2 {
     for (let tries = 1; ; tries++) {
       if (this.#http1.has(key)) return undefined;
       hop.deadline.throwIfAborted();
-      const reused = this.#entries.has(key);
       const line = await this.#lineFor(hop, key);
       if (line === undefined) return undefined;
+      const reused = line.used;
       const exchange = new Http2Exchange(hop, line, this.#limits);
       try {
         const response = await exchange.answer;
@@ -64,6 +74,7 @@ export class Http2 {
 
   close(): void {
     for (const { line } of this.#entries.values()) line?.session.destroy();
+    for (const wire of this.#wires) wire.destroy();
     this.#entries.clear();
   }
 
@@ -99,16 +110,34 @@ export class Http2 {
       return undefined;
     }
     const { remoteAddress } = socket;
+    const { maxHeaderBytes, maxHeaderFields } = this.#limits;
+    const wire = new Http2Wire(socket, MAX_HEADS * maxHeaderBytes);
     const session = http2.connect(hop.target.origin, {
-      createConnection: () => socket,
-      settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
+      createConnection: () => wire,
+      settings: {
+        enablePush: false,
+        initialWindowSize: WINDOW_BYTES,
+        maxHeaderListSize: maxHeaderBytes + FIELD_BYTES * (maxHeaderFields + PSEUDO_FIELDS),
+      },
       // Else Node resets the stream of a head with more than 128, and nobody learns why.
       maxHeaderListPairs: MOST_FIELDS,
     });
     // Each request is told by its own stream.
     session.on('error', () => {});
-    session.unref();
-    return { session, active: 0, ...(hop.route === undefined && remoteAddress !== undefined ? { remoteAddress } : {}) };
+    this.#wires.add(wire);
+    wire.once('close', () => this.#wires.delete(wire));
+    wire.onOffence((error) => {
+      session.destroy(error, NGHTTP2_ENHANCE_YOUR_CALM);
+      wire.destroy();
+    });
+    wire.unref();
+    return {
+      session,
+      wire,
+      active: 0,
+      used: false,
+      ...(hop.route === undefined && remoteAddress !== undefined ? { remoteAddress } : {}),
+    };
   }
 
   #opened(key: string, entry: Entry, line: Http2Line | undefined): void {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import tls from 'node:tls';
 import { CrawlError } from '../errors.ts';
@@ -17,6 +18,18 @@ export interface TlsSettings {
   readonly minVersion?: ConnectionOptions['minVersion'];
   readonly maxVersion?: ConnectionOptions['maxVersion'];
   readonly ciphers?: string | undefined;
+}
+
+/** Handshakes that one connection may take: a server that wants to know who asks takes one more, with TLS 1.2. */
+const MOST_HANDSHAKES = 5;
+
+/** Ends a connection whose server wants to do the handshake again and again, which costs this side the most. */
+export function boundHandshakes(socket: Socket): void {
+  let handshakes = 0;
+  socket.on('secure', () => {
+    if (++handshakes <= MOST_HANDSHAKES) return;
+    socket.destroy(new CrawlError('CRAWL_TLS_FAILED', 'No secure connection: the server wants handshakes without end'));
+  });
 }
 
 /** The part that says who asks. */

@@ -8,6 +8,9 @@ import { authorityOf, hostOf, type ProxyRoute, portOf, proxyAuthorization, proxy
 /** More than this in the head of a proxy's answer is no answer. */
 const MAX_HEAD_BYTES = 16_384;
 
+/** Time by which `socks` waits for longer than anybody else. */
+const SOCKS_MORE_MS = 1_000;
+
 /** What connections to proxies are made with: its own certificate authorities, but nobody's identity. */
 export interface ProxyConnectOptions {
   readonly tls: tls.ConnectionOptions;
@@ -66,6 +69,13 @@ function askToConnect(route: ProxyRoute, hop: Hop, socket: Socket): Promise<Sock
       maxHeaderSize: MAX_HEAD_BYTES,
       createConnection: () => socket,
     });
+    // Node's parser has no limit for empty lines before an answer.
+    let bytes = 0;
+    const count = (data: Buffer): void => {
+      bytes += data.length;
+      if (bytes > MAX_HEAD_BYTES + data.length) request.destroy(new Error('its answer is too long'));
+    };
+    socket.on('data', count);
     const answered = (response: IncomingMessage, rest?: Buffer) => {
       const status = response.statusCode ?? 0;
       if (status < 200 || status >= 300 || rest === undefined) {
@@ -73,6 +83,7 @@ function askToConnect(route: ProxyRoute, hop: Hop, socket: Socket): Promise<Sock
         socket.destroy();
         return;
       }
+      socket.off('data', count);
       if (rest.length > 0) socket.unshift(rest);
       resolve(socket);
     };
@@ -100,7 +111,8 @@ async function greetSocks(route: ProxyRoute, hop: Hop, socket: Socket): Promise<
       command: 'connect',
       destination: { host, port: portOf(hop.target) },
       existing_socket: socket,
-      timeout: hop.connectTimeoutMs,
+      // Whichever of the two fires first would be a matter of chance: it is the hop's own.
+      timeout: hop.connectTimeoutMs + SOCKS_MORE_MS,
     });
     return open;
   } catch (error) {

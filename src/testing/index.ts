@@ -1,6 +1,7 @@
 export type { StoreCase } from './fixture.ts';
 export {
   type FaultPlace,
+  HOSTILE_AUTHORITY,
   HOSTILE_FAULTS,
   HOSTILE_SERVER_DEFAULTS,
   type HostileFault,

@@ -16,9 +16,13 @@ async function startHostile() {
   return sites.map((site, i) => ({ address: hostile[i], faults: placesOf(site) }));
 }
 
+/** What is met by a plain URL of http, with no options of the crawl's own. */
+const PLACES = ['answer', 'connection', 'robots.txt', 'sitemap'];
+
 /** Name, place and port of each misbehaviour. */
 function placesOf(site) {
-  return site.faults.map(({ name, place }) => ({ name, place, port: Number(new URL(site.url(name)).port) }));
+  const faults = site.faults.filter(({ place }) => PLACES.includes(place));
+  return faults.map(({ name, place }) => ({ name, place, port: Number(new URL(site.url(name)).port) }));
 }
 
 /** Pages that are alike on all hosts; `/` leads to all of them, but only to a few where the host is called "few". */

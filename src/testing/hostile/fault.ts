@@ -1,10 +1,10 @@
 import type { Peer } from './peer.ts';
 
 /**
- * When a misbehaviour shows: with the connection, before anything was asked; in the answer for a page; or in the
- * robots.txt or the sitemap of a site whose pages are sound.
+ * When a misbehaviour shows: with the connection, before anything was asked; in the answer for a page; in the robots.txt
+ * or the sitemap of a site whose pages are sound; in TLS or in HTTP/2, for URLs of https; or in a proxy of HTTP or SOCKS.
  */
-export type FaultPlace = 'connection' | 'answer' | 'robots.txt' | 'sitemap';
+export type FaultPlace = 'connection' | 'answer' | 'robots.txt' | 'sitemap' | 'tls' | 'http2' | 'proxy' | 'socks';
 
 /** One misbehaviour of a {@link HostileServer}. */
 export interface HostileFault {

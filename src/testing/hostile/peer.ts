@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { Random } from '../random.ts';
+import { type SecureOptions, secure } from './secure.ts';
 
 /** More than any client should read, and still an end. */
 const FLOOD_BYTES = 100 * 2 ** 20;
@@ -35,9 +37,12 @@ export class Peer implements PeerContext {
   /** Whether it is not to be read from. */
   isDeaf = false;
   readonly #socket: Socket;
+  readonly #under: Socket;
 
-  constructor(socket: Socket, { random, n, query, origin, base, dripMs }: PeerContext) {
+  /** @param under - The connection under TLS. */
+  constructor(socket: Socket, { random, n, query, origin, base, dripMs }: PeerContext, under: Socket = socket) {
     this.#socket = socket;
+    this.#under = under;
     this.random = random;
     this.n = n;
     this.query = query;
@@ -59,10 +64,10 @@ export class Peer implements PeerContext {
 
   /** Writes, and once that is sent breaks the connection off by a reset. */
   reset(...parts: readonly Bytes[]): void {
-    if (parts.length === 0) this.#socket.resetAndDestroy();
+    if (parts.length === 0) this.#under.resetAndDestroy();
     else if (this.#socket.writable) {
       // The client must have read it: a reset throws away what it hasn't.
-      this.#socket.write(toBytes(parts), () => this.later(this.dripMs, () => this.#socket.resetAndDestroy()));
+      this.#socket.write(toBytes(parts), () => this.later(this.dripMs, () => this.#under.resetAndDestroy()));
     }
   }
 
@@ -74,6 +79,30 @@ export class Peer implements PeerContext {
 
   #abandon(parts: readonly Bytes[]): void {
     this.#socket.write(toBytes(parts), () => this.#socket.destroy());
+  }
+
+  /** Calls with all that comes, as it comes. */
+  hear(listener: (data: Buffer) => void): void {
+    this.#socket.on('data', listener).resume();
+  }
+
+  /** Calls once, with what comes first. */
+  heard(listener: (data: Buffer) => void): void {
+    this.#socket.once('data', listener);
+  }
+
+  /** Lets what was heard be heard again, by who listens next. */
+  putBack(data: Buffer): void {
+    this.#socket.pause();
+    this.#socket.unshift(data);
+  }
+
+  /**
+   * Does the handshake of TLS; `then` has a peer whose bytes are encrypted. What this one writes goes by in between, as it
+   * is.
+   */
+  secure(options: SecureOptions, then: (peer: Peer, socket: TLSSocket) => void): void {
+    secure(this.#socket, options, (socket) => then(new Peer(socket, this, this.#under), socket));
   }
 
   /** Does something after a while, unless the connection is closed by then. */

@@ -3,15 +3,19 @@ import { CrawlError, describeThrown } from '../../errors.ts';
 import { closest, integer, onlyKnown, show } from '../../options.ts';
 import { CODING_FAULTS } from './coding-faults.ts';
 import { CONTENT_FAULTS } from './content-faults.ts';
-import type { Fault, HostileFault } from './fault.ts';
+import type { Fault, FaultPlace, HostileFault } from './fault.ts';
 import { FRAMING_FAULTS } from './framing-faults.ts';
 import { HEADER_FAULTS } from './header-faults.ts';
+import { HTTP2_FAULTS } from './http2-faults.ts';
 import { Peer } from './peer.ts';
+import { PROXY_FAULTS } from './proxy-faults.ts';
 import { REDIRECT_FAULTS } from './redirect-faults.ts';
+import { headReader } from './requests.ts';
 import { type Aim, HostileSite } from './site.ts';
 import { SITE_FAULTS } from './site-faults.ts';
 import { STATUS_FAULTS } from './status-faults.ts';
 import { TIMING_FAULTS } from './timing-faults.ts';
+import { TLS_FAULTS } from './tls-faults.ts';
 
 const FAULTS: readonly Fault[] = [
   ...STATUS_FAULTS,
@@ -22,13 +26,16 @@ const FAULTS: readonly Fault[] = [
   ...REDIRECT_FAULTS,
   ...CONTENT_FAULTS,
   ...SITE_FAULTS,
+  ...TLS_FAULTS,
+  ...HTTP2_FAULTS,
+  ...PROXY_FAULTS,
 ];
+
+/** Schemes of URLs, where they are not http. */
+const SCHEMES: Readonly<Partial<Record<FaultPlace, string>>> = { tls: 'https', http2: 'https', socks: 'socks5' };
 
 /** Every misbehaviour that a {@link HostileServer} knows. */
 export const HOSTILE_FAULTS: readonly HostileFault[] = FAULTS.map(({ name, does, place }) => ({ name, does, place }));
-
-/** What a request may be long. */
-const MAX_REQUEST_BYTES = 65_536;
 
 /** Options of {@link HostileServer.start}. */
 export interface HostileServerOptions {
@@ -58,6 +65,7 @@ export class HostileServer implements AsyncDisposable {
   readonly #host: string;
   readonly #dripMs: number;
   readonly #ports = new Map<string, number>();
+  readonly #places = new Map<string, FaultPlace>();
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
   #port = 0;
@@ -110,7 +118,9 @@ export class HostileServer implements AsyncDisposable {
   }
 
   /**
-   * Where a misbehaviour is met. For one of a robots.txt or a sitemap that is a sound page of the site that has it.
+   * Where a misbehaviour is met. For one of a robots.txt or a sitemap that is a sound page of the site that has it; for one
+   * of a proxy what is given as `proxy`: proxies of HTTP speak TLS, too, where `https:` is put in place of `http:`, and those
+   * of SOCKS are as well asked by `socks4`, `socks4a` and `socks5h`. Certificates are by {@link HOSTILE_AUTHORITY}.
    *
    * @param name - One of {@link faults}. Without it, the page that leads to all misbehaviours of answers.
    * @param n - Another number is another URL, and for what is random other bytes. @defaultValue 0
@@ -125,7 +135,9 @@ export class HostileServer implements AsyncDisposable {
       const hint = meant === undefined ? 'HOSTILE_FAULTS has their names.' : `Did you mean "${meant}"?`;
       throw new CrawlError('CRAWL_OPTION_INVALID', `There is no misbehaviour ${show(name)}. ${hint}`);
     }
-    return `http://${host}:${port}/${name}/${integer('n', n, 0)}`;
+    const place = this.#places.get(name) as FaultPlace;
+    const origin = `${SCHEMES[place] ?? 'http'}://${host}:${port}`;
+    return place === 'proxy' || place === 'socks' ? origin : `${origin}/${name}/${integer('n', n, 0)}`;
   }
 
   /** Breaks off all connections and stops listening. A second call does nothing. */
@@ -145,6 +157,7 @@ export class HostileServer implements AsyncDisposable {
     for (const fault of FAULTS) {
       const port = fault.place === 'answer' ? this.#port : await this.#open(new HostileSite(byName, fault, seed));
       this.#ports.set(fault.name, port);
+      this.#places.set(fault.name, fault.place);
     }
   }
 
@@ -173,31 +186,22 @@ export class HostileServer implements AsyncDisposable {
       if (!peer.isDeaf) socket.resume();
       return;
     }
-    this.#read(socket, (request) => {
+    const onHead = (request: string): void => {
       this.#requests++;
       this.#act(socket, site, site.aim(request, address));
-    });
+    };
+    socket
+      .on(
+        'data',
+        headReader(onHead, () => socket.destroy()),
+      )
+      .resume();
   }
 
   #act(socket: Socket, site: HostileSite, { act, ...aim }: Aim): Peer {
     const peer = new Peer(socket, { ...aim, random: site.randomOf(aim.base, aim.n), dripMs: this.#dripMs });
     act(peer);
     return peer;
-  }
-
-  /** Reads heads of requests, and calls for each. */
-  #read(socket: Socket, onRequest: (head: string) => void): void {
-    let text = '';
-    socket.on('data', (data) => {
-      text += data.toString('latin1');
-      for (let end = text.indexOf('\r\n\r\n'); end >= 0; end = text.indexOf('\r\n\r\n')) {
-        const request = text.slice(0, end);
-        text = text.slice(end + 4);
-        onRequest(request);
-      }
-      if (text.length > MAX_REQUEST_BYTES) socket.destroy();
-    });
-    socket.resume();
   }
 
   #authority(): string {

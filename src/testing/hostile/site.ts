@@ -1,6 +1,6 @@
 import { crc32 } from '../../fingerprint.ts';
 import { Random } from '../random.ts';
-import type { Fault } from './fault.ts';
+import type { Fault, FaultPlace } from './fault.ts';
 import { answer, head, type Peer, page } from './peer.ts';
 
 /** Where a request goes: to a misbehaviour and its number, or to what is sound. */
@@ -21,6 +21,9 @@ interface Asked {
 
 const missing = (peer: Peer): void => void peer.send(head('404 Not Found', 'Content-Length: 0'));
 
+/** What shows as soon as somebody connects: all that is told apart by no path. */
+const AT_CONNECTION: ReadonlySet<FaultPlace> = new Set(['connection', 'tls', 'http2', 'proxy', 'socks']);
+
 /** The site on one port: all misbehaviours of answers by path, or one of another place, which it then has for itself. */
 export class HostileSite {
   readonly #faults: ReadonlyMap<string, Fault>;
@@ -35,7 +38,7 @@ export class HostileSite {
 
   /** What happens to a connection before anything was asked. */
   get onConnection(): Fault | undefined {
-    return this.#only?.place === 'connection' ? this.#only : undefined;
+    return this.#only !== undefined && AT_CONNECTION.has(this.#only.place) ? this.#only : undefined;
   }
 
   /** @param request - The head of a request. */

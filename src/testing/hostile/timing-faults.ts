@@ -112,6 +112,11 @@ const AT_CONNECTION: readonly Fault[] = faultsOf('connection', [
     'Answers with an alert of TLS.',
     (peer) => peer.end(Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28])),
   ],
+  [
+    'tls-handshake',
+    'Waits for a handshake of TLS.',
+    (peer) => peer.secure({}, (secured) => void secured.send(answer(page('secure')))),
+  ],
   ['ssh-banner', 'Greets as a server of another protocol.', (peer) => void peer.send('SSH-2.0-OpenSSH_9.6\r\n')],
   [
     'flood-on-connect',
