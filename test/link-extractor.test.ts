@@ -311,6 +311,13 @@ describe('a page of more tags than its tree is built of', () => {
   });
 });
 
+test('symbols in a template hold no links, and cost no tree', () => {
+  const symbol = '<svg viewBox="0 0 1 1"><!-- a > b --><a href=/no><path d="M0"/></a><title>t</title></svg>';
+  const html = `<template id=x><span>${symbol}</span><math><mi>x</mi></math></template><a href=/yes>${symbol}</a>`;
+  expect(paths(html)).toEqual(['/yes', '/no']);
+  expect(paths(`<template>${symbol}<a href=/no></a></template><a href=/after>`)).toEqual(['/after']);
+});
+
 test('tells apart more references than it remembers', () => {
   const many = Array.from({ length: 70_000 }, (_, n) => `<a href="/${n}#">`).join('');
   const { links, capped } = scan(many + many, { maxLinks: 69_000 });

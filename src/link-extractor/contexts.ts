@@ -35,6 +35,8 @@ const TEMPLATE_TAGS = [
 const TEMPLATE_TABLE = new NameTable(TEMPLATE_TAGS);
 const TEMPLATE = TEMPLATE_TABLE.idOf('template');
 const TABLE_IN_TEMPLATE = TEMPLATE_TABLE.idOf('table');
+const SVG_IN_TEMPLATE = TEMPLATE_TABLE.idOf('svg');
+const MATH_IN_TEMPLATE = TEMPLATE_TABLE.idOf('math');
 /** All that a `<select>` should hold. */
 const SELECT_TABLE = new NameTable(['option', 'optgroup', 'hr']);
 
@@ -64,6 +66,12 @@ export class Contexts {
       const start = isEnd ? lt + 2 : lt + 1;
       const nameEnd = this.#reader.endOfName(start);
       const id = TEMPLATE_TABLE.find(codes, start, nameEnd);
+      if (!isEnd && (id === SVG_IN_TEMPLATE || id === MATH_IN_TEMPLATE)) {
+        at = this.#reader.readAttributes(nameEnd);
+        if (at >= 0) at = this.foreign(lt, nameEnd, at, false);
+        if (at < 0) return at;
+        continue;
+      }
       if (id > TEMPLATE && (!isEnd || id === TABLE_IN_TEMPLATE)) return NEEDS_TREE;
       if (id === TEMPLATE) depth += isEnd ? -1 : 1;
       at = this.#reader.skipAttributes(nameEnd);
@@ -98,12 +106,15 @@ export class Contexts {
     return NEEDS_TREE;
   }
 
-  /** An element of SVG or MathML, to behind its end tag. */
-  foreign(lt: number, nameEnd: number, at: number): number {
+  /**
+   * An element of SVG or MathML, to behind its end tag.
+   * @param counts - Whether it is in the document, and not in a template.
+   */
+  foreign(lt: number, nameEnd: number, at: number, counts = true): number {
     const reader = this.#reader;
     const { codes } = reader;
     const isSvg = isName(codes, lt + 1, nameEnd, 'svg');
-    this.#foreignElement(isSvg, lt, nameEnd, at);
+    if (counts) this.#foreignElement(isSvg, lt, nameEnd, at);
     if (reader.selfClosing) return at;
     // Where the names of the open elements begin and end.
     const open = [lt + 1, nameEnd];
@@ -118,14 +129,14 @@ export class Contexts {
       if (isEnd) {
         if (!sameName(codes, start, end, open.at(-2) as number, open.at(-1) as number)) return NEEDS_TREE;
         open.length -= 2;
-        if (isName(codes, start, end, 'a')) this.#collector.references.closeText(next);
+        if (counts && isName(codes, start, end, 'a')) this.#collector.references.closeText(next);
         at = reader.skipAttributes(end);
       } else {
         if (BREAKOUTS.find(codes, start, end) !== 0) return NEEDS_TREE;
         const isPoint = INTEGRATION_POINTS.find(codes, start, end) !== 0;
         at = reader.readAttributes(end);
         if (at < 0) return at;
-        this.#foreignElement(isSvg, next, end, at);
+        if (counts) this.#foreignElement(isSvg, next, end, at);
         if (reader.selfClosing) continue;
         if (isPoint) at = this.#textOnly(start, end, at);
         else open.push(start, end);

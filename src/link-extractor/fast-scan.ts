@@ -5,6 +5,7 @@ import { hasText, type MarkupReader } from './reader.ts';
 
 const STYLE = attribute('style');
 const LETTER_A = 97;
+const LETTER_Z = 122;
 /** Text longer than this is looked through by the engine's own search, which takes longer to begin. */
 const NEAR = 8;
 
@@ -126,31 +127,46 @@ export class FastScan {
     const { readsStyle } = this.#collector;
     const lengths = this.#lengths;
     const formIsOpen = this.#formIsOpen;
+    // A small integer, unlike infinity, is compared at once.
+    const stop = Math.min(until, html.length + 1);
     for (let at = from; ; ) {
       let lt = at;
-      for (const near = at + NEAR; lt < near && codes[lt] !== LT; ) lt++;
-      if (codes[lt] !== LT) lt = html.indexOf('<', lt);
-      if (lt < 0 || lt >= lastGt) return END_OF_TEXT;
+      let code = codes[lt] as number;
+      if (code !== LT) {
+        const near = at + NEAR;
+        do code = codes[++lt] as number;
+        while (code !== LT && lt < near);
+        if (code !== LT) {
+          lt = html.indexOf('<', lt);
+          if (lt < 0) return END_OF_TEXT;
+        }
+      }
+      if (lt >= lastGt) return END_OF_TEXT;
       let end = lt + 1;
-      const first = codes[end] as number;
-      const isEnd = first === SLASH;
-      if (isEnd) end++;
-      const letter = codes[end] as number;
-      if (!isLetter(letter)) return this.#markup(lt);
-      const start = end;
-      let code = codes[++end] as number;
-      while (code > GT || (code !== GT && ((ENDS_NAME[code] as number) & 3) === 0)) code = codes[++end] as number;
-      if (isEnd) {
+      code = codes[end] as number;
+      // Twice nearly the same, since the two are told apart at the first character.
+      if (code === SLASH) {
+        const start = ++end;
+        const letter = (codes[end] as number) | 32;
+        if (letter < LETTER_A || letter > LETTER_Z) return this.#markup(lt);
+        do code = codes[++end] as number;
+        while (code > GT || (code !== GT && ((ENDS_NAME[code] as number) & 3) === 0));
         if (end === start + 1) {
-          if ((letter | 32) === LETTER_A) this.#collector.references.closeText(lt);
+          if (letter === LETTER_A) this.#collector.references.closeText(lt);
         } else if (formIsOpen && end === start + 4) return this.#markup(lt);
         at = code === GT ? end + 1 : reader.skipAttributes(end);
-      } else if ((((lengths[letter & 31] as number) >>> (end - start)) & 1) !== 0) {
-        at = end === start + 1 && (letter | 32) === LETTER_A ? this.#anchor(lt, end) : this.#candidate(lt, end);
-        if (formIsOpen !== this.#formIsOpen) return at;
-      } else if (code === GT) at = end + 1;
-      else at = readsStyle ? this.#otherTag(lt, end) : reader.skipAttributes(end);
-      if (at < 0 || at >= until) return at;
+      } else {
+        const letter = code | 32;
+        if (letter < LETTER_A || letter > LETTER_Z) return this.#markup(lt);
+        do code = codes[++end] as number;
+        while (code > GT || (code !== GT && ((ENDS_NAME[code] as number) & 3) === 0));
+        if ((((lengths[letter & 31] as number) >>> (end - lt - 1)) & 1) !== 0) {
+          at = end === lt + 2 && letter === LETTER_A ? this.#anchor(lt, end) : this.#candidate(lt, end);
+          if (formIsOpen !== this.#formIsOpen) return at;
+        } else if (code === GT) at = end + 1;
+        else at = readsStyle ? this.#otherTag(lt, end) : reader.skipAttributes(end);
+      }
+      if (at < 0 || at >= stop) return at;
     }
   }
 

@@ -19,6 +19,8 @@ const HOLDS_ALL = /^[\0- ]*(?:data|javascript):/i;
 /** References told apart by their decoded text, of one source. */
 const MOST_BY_TEXT = 100_000;
 const LONGEST_SCHEME = 64;
+/** Instead of the number of a link, for a reference that makes none. */
+const NOWHERE = -1;
 
 type Building = { -readonly [Key in keyof Link]: Link[Key] };
 
@@ -26,8 +28,8 @@ type Building = { -readonly [Key in keyof Link]: Link[Key] };
 class SourceIndex {
   readonly source: string;
   readonly hash: number;
-  /** By reference, for those that do not stand in the text as they are; `null` where one leads nowhere. */
-  readonly byReference = new Map<string, Building | null>();
+  /** By reference, the numbers of links, for those that do not stand in the text as they are. */
+  readonly byReference = new Map<string, number>();
 
   constructor(source: string) {
     this.source = source;
@@ -41,9 +43,8 @@ interface Batch {
   readonly found: References;
   readonly resolver: Resolver;
   readonly onDocument: ((html: string) => void) | undefined;
+  /** With each reference the number of its link, or {@link NOWHERE}. */
   readonly table: ReferenceTable;
-  /** By the numbers of the table. */
-  readonly links: (Building | null)[];
   /** The one source of all, where the text is a document within another one. */
   readonly within: SourceIndex | undefined;
   readonly indices: SourceIndex[];
@@ -85,7 +86,7 @@ export class LinkList {
     // References as written are known again only where they are relative to the same base.
     within?.byReference.clear();
     const table = new ReferenceTable(reader.codes, found.count, found.depth);
-    const batch = { reader, found, resolver, onDocument, table, links: [], within, indices: [] };
+    const batch = { reader, found, resolver, onDocument, table, within, indices: [] };
     for (let from = 0; from < found.count; ) {
       from = this.#addSome(batch, from, Math.min(found.count, from + atOnce));
       if (from < found.count) yield;
@@ -94,7 +95,8 @@ export class LinkList {
 
   /** Takes up references by their numbers; returns which comes next: documents are steps of their own. */
   #addSome(batch: Batch, from: number, to: number): number {
-    const { reader, found, table, links, within, indices } = batch;
+    const { reader, found, table, within, indices } = batch;
+    const { links } = this;
     const { html } = reader;
     const { items, values } = found;
     for (let at = from * FIELDS; at < to * FIELDS; at += FIELDS) {
@@ -110,45 +112,47 @@ export class LinkList {
         if (!HOLDS_ALL.test(beginning)) this.tooLong++;
         continue;
       }
-      const number = start < 0 ? UNTOLD : table.find(start, end, source);
-      let link: Building | null;
-      if (number >= 0) {
-        link = links[number] as Building | null;
-        if (link === null) continue;
-        merge(link, relAt(batch, at));
-      } else {
+      const told = start < 0 ? UNTOLD : table.find(start, end, source);
+      let number = told;
+      if (told < NOWHERE) {
         const index = within ?? indices[source] ?? this.#index(found.sourceOf(source));
         indices[source] = index;
-        link = this.#addNew(batch, at, number, index);
-        if (number === NEW && table.keep(start, source)) links.push(link);
-        if (link === null) continue;
-      }
+        number = this.#addNew(batch, at, told, index);
+        if (told === NEW) table.keep(start, source, number);
+      } else if (told !== NOWHERE) merge(links[told] as Building, relAt(batch, at));
+      if (number === NOWHERE) continue;
       const textStart = items[at + TEXT_START] as number;
-      if (textStart < 0 || (link.text !== undefined && link.text !== '')) continue;
+      if (textStart < 0) continue;
+      const link = links[number] as Building;
+      if (link.text !== undefined && link.text !== '') continue;
       const textEnd = items[at + TEXT_END] as number;
       link.text = textOf(reader, textStart, textEnd < 0 ? html.length : textEnd, MOST_LINK_TEXT);
     }
     return to;
   }
 
-  /** The link that a reference makes whose text was not seen before, as far as that can be told. */
-  #addNew(batch: Batch, at: number, number: number, index: SourceIndex): Building | null {
+  /**
+   * The number of the link that a reference makes whose text was not seen before, as far as that can be told, or
+   * {@link NOWHERE}.
+   */
+  #addNew(batch: Batch, at: number, told: number, index: SourceIndex): number {
     const { reader, found, resolver, table } = batch;
     const start = found.items[at] as number;
+    const hasText = (found.items[at + TEXT_START] as number) >= 0;
     if (start >= 0 && this.#isFull) {
       // Resolving them would cost the more the more there are, for links that are left out.
       this.capped++;
-      return null;
+      return NOWHERE;
     }
-    if (number === NEW && !table.isEncoded) {
+    if (told === NEW && !table.isEncoded) {
       const url = resolver.resolveAt(reader.html, reader.codes, start, table.end);
-      return url === null ? null : this.#take(url, resolver.hash, index, relAt(batch, at));
+      return url === null ? NOWHERE : this.#take(url, resolver.hash, index, relAt(batch, at), hasText);
     }
     const value =
       start < 0
         ? (found.values[-start - 1] as string)
         : decodeAttribute(reader.html.slice(start, found.items[at + END]));
-    return this.#add(withoutFragment(value), index, relAt(batch, at), resolver);
+    return this.#add(withoutFragment(value), index, relAt(batch, at), resolver, hasText);
   }
 
   get #isFull(): boolean {
@@ -158,37 +162,37 @@ export class LinkList {
   /** Takes up one reference that is as it should be. */
   add(reference: string, source: string, rel: readonly string[], resolver: Resolver): void {
     const hash = reference.indexOf('#');
-    this.#add(hash < 0 ? reference : reference.slice(0, hash), this.#index(source), rel, resolver);
+    this.#add(hash < 0 ? reference : reference.slice(0, hash), this.#index(source), rel, resolver, false);
   }
 
-  #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver): Building | null {
-    let link = index.byReference.get(reference);
-    if (link === undefined) {
-      if (this.#isFull) {
-        this.capped++;
-        link = null;
-      } else {
+  #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver, hasText: boolean): number {
+    let number = index.byReference.get(reference);
+    if (number === undefined) {
+      number = NOWHERE;
+      if (this.#isFull) this.capped++;
+      else {
         const url = resolver.resolve(reference);
-        link = url === null ? null : this.#take(url, resolver.hash, index, rel);
+        if (url !== null) number = this.#take(url, resolver.hash, index, rel, hasText);
       }
-      if (index.byReference.size < MOST_BY_TEXT) index.byReference.set(reference, link);
-    } else if (link !== null) merge(link, rel);
-    return link;
+      if (index.byReference.size < MOST_BY_TEXT) index.byReference.set(reference, number);
+    } else if (number !== NOWHERE) merge(this.links[number] as Building, rel);
+    return number;
   }
 
-  /** The link that a reference new to a source makes. */
-  #take(url: string, hash: number, index: SourceIndex, rel: readonly string[]): Building {
+  /** The number of the link that a reference new to a source makes. */
+  #take(url: string, hash: number, index: SourceIndex, rel: readonly string[], hasText: boolean): number {
     const { source } = index;
     for (let number = this.#urls.first(hash ^ index.hash); number >= 0; number = this.#urls.next()) {
       const known = this.links[number] as Building;
       if (known.url !== url || known.source !== source) continue;
       merge(known, rel);
-      return known;
+      return number;
     }
     this.#urls.add();
-    const link = { url, source, rel, nofollow: isNofollow(rel) };
-    this.links.push(link);
-    return link;
+    const nofollow = isNofollow(rel);
+    // A property that is added later takes memory of its own.
+    this.links.push(hasText ? { url, source, rel, nofollow, text: '' } : { url, source, rel, nofollow });
+    return this.links.length - 1;
   }
 
   #index(source: string): SourceIndex {

@@ -10,10 +10,11 @@ const MOST_TOLD = 65_536;
 const HASH_SIGN = 35;
 const AMPERSAND = 38;
 
-/** What {@link ReferenceTable.find} says besides a number. */
-export const NEW = -1;
+/** What {@link ReferenceTable.find} says besides what it was told. */
+export const NEW = -2;
 /** Whether it was seen before can't be told here. */
-export const UNTOLD = -2;
+export const UNTOLD = -3;
+const FIELDS = 4;
 
 /**
  * Tells references that were seen before, by their source and by their characters up to the fragment, where they stand
@@ -44,7 +45,7 @@ export class ReferenceTable {
     this.#memory.slots.fill(0, 0, length);
   }
 
-  /** The number of an equal reference that was kept before, {@link NEW} or {@link UNTOLD}. */
+  /** What was kept with an equal reference before, {@link NEW} or {@link UNTOLD}. */
   find(start: number, end: number, source: number): number {
     const codes = this.#codes;
     let hash = source + 1;
@@ -62,7 +63,7 @@ export class ReferenceTable {
     this.end = at;
     hash = spread(hash);
     this.#hash = hash;
-    const { slots, hashes } = this.#memory;
+    const { slots, hashes, places } = this.#memory;
     const mask = this.#mask;
     let slot = hash & mask;
     for (let probe = 0; probe < MOST_PROBES; probe++) {
@@ -71,31 +72,37 @@ export class ReferenceTable {
         this.#slot = slot;
         return NEW;
       }
-      if (hashes[number] === hash && this.#isSame(number, start, at, source)) return number;
+      if (hashes[number] === hash && this.#isSame(number, start, at, source)) {
+        return places[number * FIELDS + 3] as number;
+      }
       slot = (slot + 1) & mask;
     }
     return UNTOLD;
   }
 
-  /** Gives the reference that was just found new the next number, beginning with 0; `false` where there are too many. */
-  keep(start: number, source: number): boolean {
-    if (this.#kept >= MOST_TOLD) return false;
+  /**
+   * Keeps the reference that was just found new, if there are not too many.
+   * @param answer - What {@link find} is to say of equal ones, at least -1.
+   */
+  keep(start: number, source: number, answer: number): void {
+    if (this.#kept >= MOST_TOLD) return;
     const number = this.#kept++;
     const { slots, hashes, places } = this.#memory;
     slots[this.#slot] = number + 1;
     hashes[number] = this.#hash;
-    places[number * 3] = start;
-    places[number * 3 + 1] = this.end;
-    places[number * 3 + 2] = source;
-    return true;
+    places[number * FIELDS] = start;
+    places[number * FIELDS + 1] = this.end;
+    places[number * FIELDS + 2] = source;
+    places[number * FIELDS + 3] = answer;
   }
 
   #isSame(number: number, start: number, end: number, source: number): boolean {
     const codes = this.#codes;
     const { places } = this.#memory;
-    const other = places[number * 3] as number;
+    const other = places[number * FIELDS] as number;
     const length = end - start;
-    if (places[number * 3 + 2] !== source || (places[number * 3 + 1] as number) - other !== length) return false;
+    if (places[number * FIELDS + 2] !== source || (places[number * FIELDS + 1] as number) - other !== length)
+      return false;
     for (let at = 0; at < length; at++) if (codes[start + at] !== codes[other + at]) return false;
     return true;
   }
@@ -104,7 +111,7 @@ export class ReferenceTable {
 interface Memory {
   readonly slots: Int32Array;
   readonly hashes: Int32Array;
-  /** Start, end and source of each reference. */
+  /** Start, end and source of each reference, and what is said of it. */
   readonly places: Int32Array;
 }
 
@@ -114,7 +121,7 @@ function memoryFor(count: number, depth: number): Memory {
   let memory = memories[depth];
   if (memory !== undefined && memory.hashes.length >= count) return memory;
   const size = Math.max(256, 1 << (32 - Math.clz32(count)));
-  memory = { slots: new Int32Array(size * 4), hashes: new Int32Array(size), places: new Int32Array(size * 3) };
+  memory = { slots: new Int32Array(size * 4), hashes: new Int32Array(size), places: new Int32Array(size * FIELDS) };
   if (depth !== OWN_MEMORY) memories[depth] = memory;
   return memory;
 }

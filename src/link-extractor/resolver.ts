@@ -124,8 +124,7 @@ export class Resolver {
     start: number,
     end: number,
   ): string | undefined {
-    if (!isPlain(codes, start, end)) return undefined;
-    this.#hash(hashBefore, codes, start, end);
+    if (!this.#isPlain(hashBefore, codes, start, end)) return undefined;
     return joined(before + text.slice(start, end));
   }
 
@@ -133,16 +132,46 @@ export class Resolver {
     const hostStart = start + (text.startsWith('https://', start) ? 8 : text.startsWith('http://', start) ? 7 : end);
     let slash = hostStart;
     while (slash < end && codes[slash] !== SLASH) slash++;
-    if (slash >= end || !isPlain(codes, slash, end)) return undefined;
-    if (!isPlainOrigin(text.slice(start, slash))) return undefined;
-    this.#hash(0, codes, start, end);
-    return detached(text.slice(start, end));
+    if (slash >= end || !isPlainOrigin(text.slice(start, slash))) return undefined;
+    let hash = 0;
+    for (let at = start; at < slash; at++) hash = hashCode(hash, codes[at] as number);
+    return this.#isPlain(hash, codes, slash, end) ? detached(text.slice(start, end)) : undefined;
   }
 
-  #hash(before: number, codes: Uint16Array, start: number, end: number): void {
-    let hash = before;
-    for (let at = start; at < end; at++) hash = hashCode(hash, codes[at] as number);
+  /**
+   * Whether the URL parser would leave the characters from `start` to `end` as they are: those of {@link CLASSES}, no dot
+   * segment, no colon before the first slash (it might end a scheme), no escape that might be a dot. Takes them into the
+   * hash of what stands before them, which becomes {@link hash}.
+   */
+  #isPlain(hashBefore: number, codes: Uint16Array, start: number, end: number): boolean {
+    let segmentStart = true;
+    let inFirst = true;
+    let inQuery = false;
+    let hash = hashBefore;
+    for (let at = start; at < end; at++) {
+      const code = codes[at] as number;
+      const kind = code < 128 ? (CLASSES[code] as number) : 0;
+      hash = hashCode(hash, code);
+      if (kind === 1) {
+        segmentStart = false;
+      } else if (inQuery) {
+        if (kind === 0 && code !== AMPERSAND) return false;
+      } else if (kind === 0) {
+        return false;
+      } else if (code === SLASH) {
+        segmentStart = true;
+        inFirst = false;
+      } else if (code === QUESTION) {
+        inQuery = true;
+      } else {
+        if (code === DOT && segmentStart) return false;
+        if (code === COLON && inFirst) return false;
+        if (code === PERCENT && codes[at + 1] === 50 && ((codes[at + 2] as number) | 32) === 101) return false;
+        segmentStart = false;
+      }
+    }
     this.hash = hash;
+    return true;
   }
 }
 
@@ -158,41 +187,4 @@ export function documentBase(href: string | undefined, fallback: string | undefi
   } catch {
     return fallback;
   }
-}
-
-/**
- * Whether the URL parser would leave the characters from `start` to `end` as they are: those of {@link CLASSES}, no dot
- * segment, no colon before the first slash (it might end a scheme), no escape that might be a dot.
- */
-function isPlain(codes: Uint16Array, start: number, end: number): boolean {
-  let segmentStart = true;
-  let inFirst = true;
-  for (let at = start; at < end; at++) {
-    const code = codes[at] as number;
-    const kind = code < 128 ? (CLASSES[code] as number) : 0;
-    if (kind === 1) {
-      segmentStart = false;
-      continue;
-    }
-    if (kind === 0) return false;
-    if (code === SLASH) {
-      segmentStart = true;
-      inFirst = false;
-      continue;
-    }
-    if (code === QUESTION) return isPlainQuery(codes, at + 1, end);
-    if (code === DOT && segmentStart) return false;
-    if (code === COLON && inFirst) return false;
-    if (code === PERCENT && codes[at + 1] === 50 && ((codes[at + 2] as number) | 32) === 101) return false;
-    segmentStart = false;
-  }
-  return true;
-}
-
-function isPlainQuery(codes: Uint16Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) {
-    const code = codes[at] as number;
-    if (code !== AMPERSAND && (code >= 128 || CLASSES[code] === 0)) return false;
-  }
-  return true;
 }
