@@ -29,7 +29,7 @@ class SourceIndex {
   readonly source: string;
   readonly hash: number;
   /** By reference, the numbers of links, for those that do not stand in the text as they are. */
-  readonly byReference = new Map<string, number>();
+  byReference: Map<string, number> | undefined;
 
   constructor(source: string) {
     this.source = source;
@@ -84,7 +84,7 @@ export class LinkList {
   ): Generator<void, void, undefined> {
     const within = onDocument === undefined ? this.#index(found.sourceOf(IFRAME_SRCDOC)) : undefined;
     // References as written are known again only where they are relative to the same base.
-    within?.byReference.clear();
+    within?.byReference?.clear();
     const table = new ReferenceTable(reader.codes, found.count, found.depth);
     const batch = { reader, found, resolver, onDocument, table, within, indices: [] };
     for (let from = 0; from < found.count; ) {
@@ -166,6 +166,7 @@ export class LinkList {
   }
 
   #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver, hasText: boolean): number {
+    index.byReference ??= new Map();
     let number = index.byReference.get(reference);
     if (number === undefined) {
       number = NOWHERE;

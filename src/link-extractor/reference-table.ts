@@ -51,6 +51,13 @@ export class ReferenceTable {
     let hash = source + 1;
     let at = start;
     this.isEncoded = false;
+    // Two at a time, as long as neither means anything.
+    for (let first = 0, second = 0; at + 1 < end; at += 2) {
+      first = codes[at] as number;
+      second = codes[at + 1] as number;
+      if (first <= AMPERSAND || second <= AMPERSAND) break;
+      hash = hashCode(hash, first | (second << 16));
+    }
     for (; at < end; at++) {
       const code = codes[at] as number;
       if (code <= AMPERSAND) {

@@ -59,7 +59,7 @@ export class Resolver {
   hash = 0;
 
   constructor(base: string | undefined) {
-    this.#self = base === undefined ? null : resolveUrl(base);
+    this.#self = base === undefined ? null : (plainUrl(base) ?? resolveUrl(base));
     this.base = this.#self ?? (base !== undefined && URL.canParse(base) ? base : undefined);
     const self = this.#self ?? '';
     const slash = self.indexOf('/', self.indexOf('//') + 2);
@@ -124,7 +124,8 @@ export class Resolver {
     start: number,
     end: number,
   ): string | undefined {
-    if (!this.#isPlain(hashBefore, codes, start, end)) return undefined;
+    if (!isPlain(hashBefore, codes, start, end)) return undefined;
+    this.hash = plainHash;
     return joined(before + text.slice(start, end));
   }
 
@@ -135,43 +136,9 @@ export class Resolver {
     if (slash >= end || !isPlainOrigin(text.slice(start, slash))) return undefined;
     let hash = 0;
     for (let at = start; at < slash; at++) hash = hashCode(hash, codes[at] as number);
-    return this.#isPlain(hash, codes, slash, end) ? detached(text.slice(start, end)) : undefined;
-  }
-
-  /**
-   * Whether the URL parser would leave the characters from `start` to `end` as they are: those of {@link CLASSES}, no dot
-   * segment, no colon before the first slash (it might end a scheme), no escape that might be a dot. Takes them into the
-   * hash of what stands before them, which becomes {@link hash}.
-   */
-  #isPlain(hashBefore: number, codes: Uint16Array, start: number, end: number): boolean {
-    let segmentStart = true;
-    let inFirst = true;
-    let inQuery = false;
-    let hash = hashBefore;
-    for (let at = start; at < end; at++) {
-      const code = codes[at] as number;
-      const kind = code < 128 ? (CLASSES[code] as number) : 0;
-      hash = hashCode(hash, code);
-      if (kind === 1) {
-        segmentStart = false;
-      } else if (inQuery) {
-        if (kind === 0 && code !== AMPERSAND) return false;
-      } else if (kind === 0) {
-        return false;
-      } else if (code === SLASH) {
-        segmentStart = true;
-        inFirst = false;
-      } else if (code === QUESTION) {
-        inQuery = true;
-      } else {
-        if (code === DOT && segmentStart) return false;
-        if (code === COLON && inFirst) return false;
-        if (code === PERCENT && codes[at + 1] === 50 && ((codes[at + 2] as number) | 32) === 101) return false;
-        segmentStart = false;
-      }
-    }
-    this.hash = hash;
-    return true;
+    if (!isPlain(hash, codes, slash, end)) return undefined;
+    this.hash = plainHash;
+    return detached(text.slice(start, end));
   }
 }
 
@@ -187,4 +154,52 @@ export function documentBase(href: string | undefined, fallback: string | undefi
   } catch {
     return fallback;
   }
+}
+
+/** An absolute URL that the URL parser would leave as it is, without its fragment; `undefined` for all others. */
+function plainUrl(url: string): string | undefined {
+  const slash = url.indexOf('/', url.startsWith('https://') ? 8 : 7);
+  if (slash < 0 || !url.startsWith('http') || !isPlainOrigin(url.slice(0, slash))) return undefined;
+  const hash = url.indexOf('#', slash);
+  const end = hash < 0 ? url.length : hash;
+  return isPlain(0, codesOf(url, STRINGS), slash, end) ? url.slice(0, end) : undefined;
+}
+
+/** The hash that {@link isPlain} came to. */
+let plainHash = 0;
+
+/**
+ * Whether the URL parser would leave the characters from `start` to `end` as they are: those of {@link CLASSES}, no dot
+ * segment, no colon before the first slash (it might end a scheme), no escape that might be a dot. Takes them into the
+ * hash of what stands before them.
+ */
+function isPlain(hashBefore: number, codes: Uint16Array, start: number, end: number): boolean {
+  let segmentStart = true;
+  let inFirst = true;
+  let inQuery = false;
+  let hash = hashBefore;
+  for (let at = start; at < end; at++) {
+    const code = codes[at] as number;
+    const kind = code < 128 ? (CLASSES[code] as number) : 0;
+    hash = hashCode(hash, code);
+    if (kind === 1) {
+      segmentStart = false;
+    } else if (inQuery) {
+      if (kind === 0 && code !== AMPERSAND) return false;
+    } else if (kind === 0) {
+      return false;
+    } else if (code === SLASH) {
+      segmentStart = true;
+      inFirst = false;
+    } else if (code === QUESTION) {
+      inQuery = true;
+    } else {
+      if (code === DOT && segmentStart) return false;
+      if (code === COLON && inFirst) return false;
+      if (code === PERCENT && codes[at + 1] === 50 && ((codes[at + 2] as number) | 32) === 101) return false;
+      segmentStart = false;
+    }
+  }
+  plainHash = hash;
+  return true;
 }
