@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { HOSTILE_AUTHORITY, HostileServer } from '../src/testing/index.ts';
 import { crawl } from './helpers/crawl.ts';
 import { newFetcher, TRANSPORTS } from './helpers/fetcher.ts';
-import { endOf, faultsAt, forEachFault, GRACE_MS, TIMEOUTS } from './helpers/hostile.ts';
+import { endOf, faultsAt, forEachFault, GRACE_MS } from './helpers/hostile.ts';
 import { startRawSite } from './helpers/site.ts';
 
+const TIMEOUTS = { connect: 800, headers: 800, page: 1500 } as const;
 const PROXIES = { proxy: ['http', 'https'], socks: ['socks5', 'socks5h', 'socks4', 'socks4a'] } as const;
 
 /** Each misbehaviour by each kind of proxy, for plain sites and secure ones. */

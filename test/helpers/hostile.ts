@@ -7,8 +7,6 @@ export const TIMEOUTS = { connect: 1500, headers: 1500, page: 2000 } as const;
 /** For a machine that is busy with other things. */
 export const GRACE_MS = 2500;
 const AT_ONCE = 12;
-/** Of floods, which are made in this process. */
-export const FLOODS_AT_ONCE = 3;
 
 /** Misbehaviours of some places. */
 export function faultsAt(...places: readonly FaultPlace[]): readonly HostileFault[] {
