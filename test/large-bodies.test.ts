@@ -23,7 +23,7 @@ describe('LargeBodies', () => {
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
   test('lets so many begin as may be, and the next when one is done, in order', async () => {
-    const { begun, passes } = asking(new LargeBodies(2), 4);
+    const { begun, passes } = asking(new LargeBodies(2, 10_000), 4);
     await settled();
     expect(begun).toEqual([0, 1]);
     passes[1]!.done();
@@ -54,7 +54,7 @@ describe('LargeBodies', () => {
   });
 
   test('forgets who is done before its turn came, and who never asked', async () => {
-    const bodies = new LargeBodies(1);
+    const bodies = new LargeBodies(1, 10_000);
     const { begun, passes } = asking(bodies, 3);
     bodies.pass().done();
     passes[1]!.done();

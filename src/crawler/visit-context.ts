@@ -43,7 +43,8 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
     contentSeen,
     unreachable,
     sitemapFiles,
-    largeBodies: new LargeBodies(),
+    largePages: LargeBodies.ofPages(),
+    largeSitemaps: LargeBodies.ofSitemaps(),
     events: user,
     hooks: {
       ...parts.hooks,

@@ -14,6 +14,9 @@ const RATIO_FROM_BYTES = 1_048_576;
 /** Of what is larger than this, decompressed, many at once fill the memory of a process. */
 export const LARGE_BODY_BYTES = 2_097_152;
 
+/** So much of one body is read in a turn of the event loop: of each socket two megabytes would be, however many there are. */
+const BYTES_IN_A_TURN = 262_144;
+
 /** What a body may be. */
 export interface BodyLimits {
   readonly maxBytes: number;
@@ -207,11 +210,13 @@ function collect(stream: Readable, kept: Chunks, meter: Meter, wireBytes: () => 
       stream.destroy();
     };
     let beforeLarge = meter.limits.beforeLarge;
+    let inTurn = 0;
     const onData = (chunk: Buffer) => {
       if (meter.truncated) return;
       let isMuch = false;
+      inTurn += chunk.length;
       try {
-        isMuch = kept.add(meter.take(chunk, wireBytes()));
+        isMuch = kept.add(meter.take(chunk, wireBytes())) || inTurn >= BYTES_IN_A_TURN;
       } catch (error) {
         fail(error);
         return;
@@ -224,6 +229,7 @@ function collect(stream: Readable, kept: Chunks, meter: Meter, wireBytes: () => 
         beforeLarge().then(() => stream.resume(), fail);
         beforeLarge = undefined;
       } else if (isMuch) {
+        inTurn = 0;
         stream.pause();
         setImmediate(() => stream.resume());
       }

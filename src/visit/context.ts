@@ -43,7 +43,8 @@ export interface VisitContext {
   readonly contentSeen: ContentSeen;
   readonly unreachable: UnreachableHosts;
   readonly sitemapFiles: SitemapFiles;
-  readonly largeBodies: LargeBodies;
+  readonly largePages: LargeBodies;
+  readonly largeSitemaps: LargeBodies;
   readonly events: VisitEvents;
   readonly hooks: VisitHooks;
   readonly accept: (head: ResponseHead) => Acceptance;

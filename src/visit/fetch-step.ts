@@ -23,10 +23,11 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 
 /** Sends the one request of a visit, and hands the answer to the step that knows what to do with it. */
 export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayMs: number): Promise<Ending> {
-  if (lease.request.kind !== 'sitemap') return ask(context, lease, crawlDelayMs, {});
-  const pass = context.largeBodies.pass();
+  const isSitemap = lease.request.kind === 'sitemap';
+  const pass = (isSitemap ? context.largeSitemaps : context.largePages).pass();
+  const limits = isSitemap ? { maxBodyBytes: MAX_SITEMAP_BYTES } : {};
   try {
-    return await ask(context, lease, crawlDelayMs, { maxBodyBytes: MAX_SITEMAP_BYTES, beforeLargeBody: pass.wait });
+    return await ask(context, lease, crawlDelayMs, { ...limits, beforeLargeBody: pass.wait });
   } finally {
     pass.done();
   }

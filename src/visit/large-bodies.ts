@@ -1,8 +1,11 @@
-/** How many large bodies are kept at once. Each may be of 50 MiB, and takes as much again while it is read. */
-const AT_ONCE = 2;
+/** How many large sitemaps are kept at once. Each may be of 50 MiB, and takes as much again while it is read. */
+const SITEMAPS_AT_ONCE = 2;
+/** And pages, which take four times their size until their links are found. */
+const PAGES_AT_ONCE = 8;
 
-/** After so long, in milliseconds, the next begins all the same: two servers that drip must not hold up all others. */
-const TURN_MS = 10_000;
+/** After so long, in milliseconds, the next begins all the same: servers that drip must not hold up all others. */
+const SITEMAP_TURN_MS = 10_000;
+const PAGE_TURN_MS = 3_000;
 
 /** Leave for one body to be large. */
 export interface LargeBodyPass {
@@ -19,7 +22,15 @@ export class LargeBodies {
   readonly #waiting = new Set<() => void>();
   #kept = 0;
 
-  constructor(atOnce: number = AT_ONCE, turnMs: number = TURN_MS) {
+  static ofSitemaps(): LargeBodies {
+    return new LargeBodies(SITEMAPS_AT_ONCE, SITEMAP_TURN_MS);
+  }
+
+  static ofPages(): LargeBodies {
+    return new LargeBodies(PAGES_AT_ONCE, PAGE_TURN_MS);
+  }
+
+  constructor(atOnce: number, turnMs: number) {
     this.#atOnce = atOnce;
     this.#turnMs = turnMs;
   }
