@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { DNS_DEFAULTS, type DnsLookup } from '../src/dns.ts';
 import { Crawler, MemoryStore } from '../src/index.ts';
 import { crawl, HASTE, hear, linkPage, listeningCrawler, USER_AGENT } from './helpers/crawl.ts';
+import { TRANSPORTS } from './helpers/fetcher.ts';
 import { startHttpProxy } from './helpers/servers.ts';
 import { startSite } from './helpers/site.ts';
 
@@ -190,6 +191,26 @@ test('what was looked up early and is not needed any more keeps no process alive
     for (const { value } of timers) expect(cleared).toHaveBeenCalledWith(value);
   } finally {
     vi.restoreAllMocks();
+  }
+});
+
+test.each(TRANSPORTS)('a look-up that never settles holds up no end: over %s', async (transport) => {
+  for (const answer of [new Promise<string>(() => {}), undefined]) {
+    let asked = 0;
+    const dnsLookup = (() => {
+      asked++;
+      return answer;
+    }) as DnsLookup;
+    const { crawler, heard } = listeningCrawler({ transport, dnsLookup });
+    const running = crawler.run(['http://one.example.test/', 'http://two.example.test/']);
+    await vi.waitFor(() => expect(asked).toBe(2), { interval: 1 });
+    const stoppedAt = performance.now();
+    await crawler.stop({ now: true });
+    const { queued, inFlight } = await running;
+    // The patience of a visit with a name is half a second.
+    expect(performance.now() - stoppedAt).toBeLessThan(300);
+    expect({ queued, inFlight }).toEqual({ queued: 2, inFlight: 0 });
+    expect(heard.errors).toEqual([]);
   }
 });
 

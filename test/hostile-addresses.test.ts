@@ -199,6 +199,51 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     }
   });
 
+  test('nor chains of redirects of robots files and sitemaps, nor an index of sitemaps', async () => {
+    const inside = (path: string) => `http://127.0.0.1:${trap.port}${path}`;
+    await using site = await startSite((request, response) => {
+      const name = request.headers.host?.split(':')[0] ?? '';
+      const url = (path: string) => site.url(path, name);
+      const [, , hop] = /^\/(\w+)\/hop(\d)/.exec(request.url ?? '') ?? [];
+      const next = (kind: string, n: number) => (n === 3 ? inside(`/${kind}`) : url(`/${kind}/hop${n}`));
+      if (hop !== undefined) response.writeHead(302, { location: next('chain', Number(hop) + 1) }).end();
+      else if (request.url === '/robots.txt') {
+        if (name.startsWith('robots')) response.writeHead(301, { location: url('/robots/hop0') }).end();
+        else
+          response.end(
+            `Sitemap: ${url('/index.xml')}\nSitemap: ${url('/sitemap/hop0')}\nSitemap: ${inside('/named.xml')}`,
+          );
+      } else if (request.url === '/index.xml') {
+        const listed = [url('/listed.xml'), inside('/listed.xml'), url('/index/hop0')].map(
+          (loc) => `<sitemap><loc>${loc}</loc></sitemap>`,
+        );
+        response.setHeader('content-type', 'application/xml').end(`<sitemapindex>${listed.join('')}</sitemapindex>`);
+      } else if (request.url === '/listed.xml') {
+        response.setHeader('content-type', 'application/xml').end(sitemap([inside('/page'), url('/page/hop0')]));
+      } else response.setHeader('content-type', 'text/html').end(name);
+    }, ALLOWED);
+    const seeds = ['robots.example.test', 'maps.example.test'].map((name) => site.url('/', name));
+    for (const network of ['seeds', allowedOnly] as const) {
+      site.log.length = 0;
+      const heard = await crawl(seeds, {
+        network,
+        scope: 'any',
+        transport,
+        dnsLookup: lookup(ALLOWED),
+        sitemaps: 'robots',
+        retries: 0,
+      });
+      // Each chain was followed up to where it leads inside.
+      for (const path of ['/robots/hop0', '/index.xml', '/listed.xml', '/sitemap/hop0', '/index/hop0', '/page/hop0']) {
+        expect(site.paths, path).toContain(path);
+      }
+      expect(site.paths.filter((path) => path === '/chain/hop2').length).toBeGreaterThan(1);
+      expect(heard.pages.map(({ url }) => url)).toEqual([site.url('/', 'maps.example.test')]);
+      expect(heard.errors.filter(({ error }) => error.code === 'CRAWL_ADDRESS_REFUSED').length).toBeGreaterThan(2);
+      expect(trap.connections).toBe(0);
+    }
+  });
+
   test('nor does a RobotsCache, with a fetcher or with what it makes itself, where a robots.txt leads to them', async () => {
     const all = cases('http').filter(({ range }) => range !== undefined);
     const seen: (string | undefined)[] = [];

@@ -25,7 +25,7 @@ export async function addressGate(context: VisitContext, lease: Lease): Promise<
     if (isIP(bare) === 0) {
       try {
         // What failed before is asked anew: a retry that got the same remembered failure would be none.
-        found = await finder.find(host, attempts > 0);
+        found = await finder.find(host, attempts > 0, context.signal);
         if (found === undefined) return putOff(context, PENDING_POLL_MS);
       } catch (thrown) {
         // The proxy may know the name; if it is none of its concern, the request will say so.

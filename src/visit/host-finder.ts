@@ -39,9 +39,10 @@ export class HostFinder {
    * when the host is asked for again later.
    *
    * @param anew - Whether a failure that is remembered is not to be believed.
+   * @param signal - Ends the wait, as if patience were at its end.
    * @throws what `DnsCache.resolve` rejects with.
    */
-  async find(host: string, anew: boolean): Promise<readonly ResolvedAddress[] | undefined> {
+  async find(host: string, anew: boolean, signal?: AbortSignal): Promise<readonly ResolvedAddress[] | undefined> {
     const open = this.#open.get(host);
     if (open !== undefined) {
       if (!open.hasFailed) return undefined;
@@ -52,7 +53,7 @@ export class HostFinder {
     if (anew) this.#dns.forgetFailure(host);
     const answer = this.#dns.resolve(host);
     const patience = PATIENCE_MS - this.#dns.waitedMs(host);
-    if (await settlesWithin(answer, patience)) return answer;
+    if (await settlesWithin(answer, patience, signal)) return answer;
     const waiting: Open = { answer, hasFailed: false };
     this.#open.set(host, waiting);
     answer.then(
@@ -75,11 +76,14 @@ export class HostFinder {
   }
 }
 
-async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+async function settlesWithin(promise: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
+  let giveUp = (): void => {};
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, ms), false);
+    giveUp = () => resolve(false);
+    timer = setTimeout(giveUp, Math.max(0, ms));
   });
+  signal?.addEventListener('abort', giveUp);
   const settled = promise.then(
     () => true,
     () => true,
@@ -88,5 +92,6 @@ async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boo
     return await Promise.race([settled, late]);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
   }
 }
