@@ -125,12 +125,11 @@ export class Http2Exchange {
   #occupy(session: ClientHttp2Session, stream: ClientHttp2Stream): void {
     const line = this.#line;
     line.used = true;
-    line.wire.asked();
-    if (line.active++ === 0) line.wire.ref();
+    const isAlone = line.active++ === 0;
+    line.wire.asked(isAlone);
+    if (isAlone) line.wire.ref();
     stream.once('close', () => {
-      if (--line.active > 0 || session.destroyed) return;
-      line.wire.unref();
-      line.wire.rested();
+      if (--line.active === 0 && !session.destroyed) line.wire.unref();
     });
   }
 

@@ -60,14 +60,13 @@ export class Http2Wire extends Duplex {
     this.#onOffence = listener;
   }
 
-  /** A request is on its way. */
-  asked(): void {
+  /**
+   * A request is on its way.
+   * @param isAlone - Whether no other is.
+   */
+  asked(isAlone: boolean): void {
     this.#budget.earn();
-  }
-
-  /** No request is under way. */
-  rested(): void {
-    this.#resetStreams.clear();
+    if (isAlone) this.#resetStreams.clear();
   }
 
   /** Whether it was the server that reset a stream. */

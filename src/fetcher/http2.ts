@@ -19,6 +19,8 @@ const MOST_FIELDS = 10_000;
 const FIELD_BYTES = 32;
 /** Fields like `:status`, which nobody counts. */
 const PSEUDO_FIELDS = 4;
+/** A setting is a number of 32 bits (RFC 9113, 6.5.1). */
+const LARGEST_SETTING = 2 ** 32 - 1;
 
 const { NGHTTP2_ENHANCE_YOUR_CALM } = http2.constants;
 
@@ -110,22 +112,12 @@ export class Http2 {
       return undefined;
     }
     const { remoteAddress } = socket;
-    const { maxHeaderBytes, maxHeaderFields } = this.#limits;
-    const wire = new Http2Wire(socket, MAX_HEADS * maxHeaderBytes);
-    const session = http2.connect(hop.target.origin, {
-      createConnection: () => wire,
-      settings: {
-        enablePush: false,
-        initialWindowSize: WINDOW_BYTES,
-        maxHeaderListSize: maxHeaderBytes + FIELD_BYTES * (maxHeaderFields + PSEUDO_FIELDS),
-      },
-      // Else Node resets the stream of a head with more than 128, and nobody learns why.
-      maxHeaderListPairs: MOST_FIELDS,
-    });
-    // Each request is told by its own stream.
-    session.on('error', () => {});
+    const wire = new Http2Wire(socket, MAX_HEADS * this.#limits.maxHeaderBytes);
     this.#wires.add(wire);
     wire.once('close', () => this.#wires.delete(wire));
+    const session = this.#sessionOver(wire, hop);
+    // Each request is told by its own stream.
+    session.on('error', () => {});
     wire.onOffence((error) => {
       session.destroy(error, NGHTTP2_ENHANCE_YOUR_CALM);
       wire.destroy();
@@ -138,6 +130,26 @@ export class Http2 {
       used: false,
       ...(hop.route === undefined && remoteAddress !== undefined ? { remoteAddress } : {}),
     };
+  }
+
+  #sessionOver(wire: Http2Wire, hop: Hop): ClientHttp2Session {
+    const { maxHeaderBytes, maxHeaderFields } = this.#limits;
+    const maxHeaderListSize = maxHeaderBytes + FIELD_BYTES * (maxHeaderFields + PSEUDO_FIELDS);
+    try {
+      return http2.connect(hop.target.origin, {
+        createConnection: () => wire,
+        settings: {
+          enablePush: false,
+          initialWindowSize: WINDOW_BYTES,
+          maxHeaderListSize: Math.min(LARGEST_SETTING, maxHeaderListSize),
+        },
+        // Else Node resets the stream of a head with more than 128, and nobody learns why.
+        maxHeaderListPairs: MOST_FIELDS,
+      });
+    } catch (error) {
+      wire.destroy();
+      throw error;
+    }
   }
 
   #opened(key: string, entry: Entry, line: Http2Line | undefined): void {
