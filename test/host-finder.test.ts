@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DnsCache } from '../src/dns.ts';
 import { HostFinder } from '../src/visit/host-finder.ts';
 import { rejection } from './helpers/fetcher.ts';
@@ -39,6 +39,16 @@ describe('HostFinder', () => {
     await settled();
     expect(finder.known('a.test')).toHaveLength(1);
     expect(asked()).toBe(1);
+  });
+
+  test('waits for nothing where the wait was ended before it began', async () => {
+    const { asked, finder } = setUp();
+    const set = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => void vi.restoreAllMocks());
+    expect(await finder.find('a.test', false, AbortSignal.abort())).toBeUndefined();
+    expect(asked()).toBe(1);
+    // That of the look-up itself, and none of the wait.
+    expect(set.mock.calls.map(([, ms]) => ms)).toEqual([60_000]);
   });
 
   test('tells a failure that came late once, whenever that is; after it the name is asked for anew', async () => {

@@ -77,6 +77,7 @@ export class HostFinder {
 }
 
 async function settlesWithin(promise: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted === true) return false;
   let timer: NodeJS.Timeout | undefined;
   let giveUp = (): void => {};
   const late = new Promise<boolean>((resolve) => {
