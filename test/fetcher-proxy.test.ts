@@ -1,6 +1,6 @@
 import net from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FetcherOptions } from '../src/fetcher/index.ts';
 import { fetcherOver, rejection, TRANSPORTS } from './helpers/fetcher.ts';
 import { startHttpProxy, startSecureSite, startSocks } from './helpers/servers.ts';
@@ -110,6 +110,18 @@ describe.each(TRANSPORTS)('a proxy over %s', (transport) => {
       });
     }
     await expect.poll(() => proxy.openSockets + socks.openSockets).toBe(0);
+  });
+
+  test('of SOCKS is waited for as long as the longest timer, if need be', async () => {
+    await using site = await startSite((_, response) => response.end('page'));
+    await using socks = await startSocks();
+    const longest = 2 ** 31 - 1;
+    const set = vi.spyOn(globalThis, 'setTimeout');
+    onTestFinished(() => void set.mockRestore());
+    await using fetcher = newFetcher({ proxy: `socks5://127.0.0.1:${socks.port}`, timeouts: { connect: longest } });
+    expect((await fetcher.fetch({ url: site.url('/', HOST) })).body.toString()).toBe('page');
+    // A longer one would fire at once.
+    expect(Math.max(...set.mock.calls.map(([, ms = 0]) => ms))).toBe(longest);
   });
 
   test('that answers anything gives an answer or a named error', async () => {

@@ -1,10 +1,19 @@
 // Every misbehaviour in TLS and in HTTP/2, met alone.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { HOSTILE_AUTHORITY, type HostileFault, HostileServer } from '../src/testing/index.ts';
-import { HASTE, listeningCrawler } from './helpers/crawl.ts';
 import { newFetcher, TRANSPORTS } from './helpers/fetcher.ts';
-import { endOf, endsOf, faultsAt, forEachFault, GRACE_MS } from './helpers/hostile.ts';
-import { Ledger } from './helpers/ledger.mjs';
+import {
+  type CrawlEnd,
+  endOf,
+  endOfCrawl,
+  endsOf,
+  faultsAt,
+  forEachInTime,
+  GRACE_MS,
+  LONG,
+  phaseOf,
+  SHORT_MS,
+} from './helpers/hostile.ts';
 
 /** How a fetch ends; all that are not named give an answer. */
 const ENDS: Readonly<Record<string, readonly string[]>> = {
@@ -52,30 +61,12 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
   answer: ['http2-data-one-byte'],
 };
 
-/** What is over when its time is; all else is ended by what was sent. */
-const BY_TIME = new Set(
-  ['CRAWL_CONNECT_TIMEOUT', 'CRAWL_HEADERS_TIMEOUT', 'CRAWL_PAGE_TIMEOUT'].flatMap((code) => ENDS[code] ?? []),
-);
 const CERTIFICATE_FAULTS = /^certificate-(?!chain)/;
 
 const SECURE = faultsAt('tls', 'http2');
 const OPTIONS = { maxBodyBytes: 100_000, tls: { ca: HOSTILE_AUTHORITY } } as const;
-/** Of what waits for them to be over. */
-const SHORT = { connect: 500, headers: 500, page: 800 } as const;
-const LONG = { connect: 10_000, headers: 10_000, page: 10_000 } as const;
-const timeoutsFor = (name: string): typeof SHORT | typeof LONG => (BY_TIME.has(name) ? SHORT : LONG);
-/** Of floods, which are made in this process. */
-const FLOODS_AT_ONCE = 3;
-
-/** {@link forEachFault}, those that wait many at once. */
-async function forEachSecure<T>(
-  faults: readonly HostileFault[],
-  work: (fault: HostileFault) => Promise<T>,
-): Promise<Map<string, T>> {
-  const waiting = faults.filter(({ name }) => BY_TIME.has(name));
-  const others = faults.filter(({ name }) => !BY_TIME.has(name));
-  return new Map([...(await forEachFault(waiting, work)), ...(await forEachFault(others, work, FLOODS_AT_ONCE))]);
-}
+/** What is over when its time is; all else is ended by what was sent. */
+const phase = ({ name }: Pick<HostileFault, 'name'>) => phaseOf(endsOf(ENDS, name));
 
 let server: HostileServer;
 const before = process.getActiveResourcesInfo().sort();
@@ -96,8 +87,8 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       const warm = newFetcher({ ...OPTIONS, transport, http2 });
       await warm.fetch({ url: server.url('certificate-chain-long') });
       await warm.close();
-      ends = await forEachSecure(faults, async ({ name }) => {
-        await using fetcher = newFetcher({ ...OPTIONS, transport, http2, timeouts: timeoutsFor(name) });
+      ends = await forEachInTime(faults, phase, async ({ name }, timeouts) => {
+        await using fetcher = newFetcher({ ...OPTIONS, transport, http2, timeouts });
         const url = server.url(name);
         let retryable = false;
         const asked = fetcher.fetch({ url }).catch((error) => {
@@ -106,7 +97,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
         });
         const first = await endOf(asked);
         // Of those that end in time the next request must not be told of the one before.
-        const again = BY_TIME.has(name) ? first : await endOf(fetcher.fetch({ url }));
+        const again = phase({ name }) !== undefined ? first : await endOf(fetcher.fetch({ url }));
         return { ...first, retryable, again: again.code };
       });
       await vi.waitFor(() => expect(server.openConnections).toBe(0));
@@ -116,7 +107,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       const { code, ms, again } = ends.get(name)!;
       expect(endsOf(ENDS, name)).toContain(code);
       expect(endsOf(ENDS, name)).toContain(again);
-      expect(ms).toBeLessThan((BY_TIME.has(name) ? SHORT.page : 3000) + GRACE_MS);
+      if (phase({ name }) !== undefined) expect(ms).toBeLessThan(SHORT_MS + GRACE_MS);
     });
 
     test('a certificate that is wrong today is not tried again', () => {
@@ -131,8 +122,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect(endless.length).toBeGreaterThanOrEqual(25);
     await using fetcher = newFetcher({ ...OPTIONS, transport, http2: true, timeouts: LONG });
     for (const { name } of endless) {
-      const { code, ms } = await endOf(fetcher.fetch({ url: server.url(name) }));
-      expect(ms, name).toBeLessThan(3000);
+      const { code } = await endOf(fetcher.fetch({ url: server.url(name) }));
       expect(code, name).toMatch(/^CRAWL_(?:TLS_FAILED|HEADERS_TOO_LARGE|PROTOCOL_INVALID)$/);
       await vi.waitFor(() => expect(server.openConnections, name).toBe(0));
     }
@@ -158,30 +148,18 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
 
   describe('a crawl', () => {
     const names = SECURE.map(({ name }) => name);
-    let ends: Map<string, { unsettled: readonly string[]; codes: readonly string[]; left: number; ms: number }>;
+    let ends: Map<string, CrawlEnd>;
 
     beforeAll(async () => {
-      ends = await forEachSecure(SECURE, async ({ name }) => {
-        const { crawler, heard } = listeningCrawler({
-          ...HASTE,
+      ends = await forEachInTime(SECURE, phase, ({ name }, timeouts) =>
+        endOfCrawl([server.url(name), server.url(name, 1)], {
           ...OPTIONS,
           transport,
           http2: true,
           respectRobots: name.startsWith('tls-'),
-          retries: 0,
-          timeouts: timeoutsFor(name),
-          maxDurationMs: 20_000,
-        });
-        const ledger = new Ledger(crawler);
-        const startedAt = performance.now();
-        const { queued, inFlight } = await crawler.run([server.url(name), server.url(name, 1)]);
-        return {
-          unsettled: ledger.unsettled,
-          codes: heard.errors.map(({ error }) => error.code),
-          left: queued + inFlight,
-          ms: performance.now() - startedAt,
-        };
-      });
+          timeouts,
+        }),
+      );
       await vi.waitFor(() => expect(server.openConnections).toBe(0));
     }, 120_000);
 

@@ -2,8 +2,10 @@ import http, { type IncomingMessage } from 'node:http';
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
 import { CrawlError, describeThrown } from '../errors.ts';
+import { LONGEST_TIMER_MS } from '../options.ts';
 import type { Hop } from './hop.ts';
 import { authorityOf, hostOf, type ProxyRoute, portOf, proxyAuthorization, proxyError, serverNameOf } from './proxy.ts';
+import { boundHandshakes } from './tls.ts';
 
 /** More than this in the head of a proxy's answer is no answer. */
 const MAX_HEAD_BYTES = 16_384;
@@ -24,6 +26,7 @@ export function connectProxy(route: ProxyRoute, hop: Hop, options: ProxyConnectO
     const socket = route.secure
       ? tls.connect({ ...options.tls, host, port, servername: serverNameOf(host), lookup: options.lookup })
       : net.connect({ host, port, lookup: options.lookup });
+    if (route.secure) boundHandshakes(socket);
     const failed = (error: Error) =>
       reject(proxyError(route, hop.url, error.message, { cause: error, retryable: true }));
     socket.once('error', failed);
@@ -112,7 +115,7 @@ async function greetSocks(route: ProxyRoute, hop: Hop, socket: Socket): Promise<
       destination: { host, port: portOf(hop.target) },
       existing_socket: socket,
       // Whichever of the two fires first would be a matter of chance: it is the hop's own.
-      timeout: hop.connectTimeoutMs + SOCKS_MORE_MS,
+      timeout: Math.min(LONGEST_TIMER_MS, hop.connectTimeoutMs + SOCKS_MORE_MS),
     });
     return open;
   } catch (error) {

@@ -81,6 +81,13 @@ export function secure(socket: Socket, options: SecureOptions, then: (socket: TL
   });
 }
 
+/** Wants to do the handshake again, and when that is done again. */
+export function renegotiate(socket: TLSSocket): void {
+  socket.renegotiate({}, (error) => {
+    if (error === null && !socket.destroyed) renegotiate(socket);
+  });
+}
+
 function contextOf({ certificate: cert = RIGHT, ciphers, maxVersion, minVersion }: SecureOptions): SecureContext {
   const key = [cert, ciphers, maxVersion, minVersion].join();
   const known = contexts.get(key);

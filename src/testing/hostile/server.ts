@@ -13,6 +13,7 @@ import { REDIRECT_FAULTS } from './redirect-faults.ts';
 import { headReader } from './requests.ts';
 import { type Aim, HostileSite } from './site.ts';
 import { SITE_FAULTS } from './site-faults.ts';
+import { SOCKS_FAULTS } from './socks-faults.ts';
 import { STATUS_FAULTS } from './status-faults.ts';
 import { TIMING_FAULTS } from './timing-faults.ts';
 import { TLS_FAULTS } from './tls-faults.ts';
@@ -29,6 +30,7 @@ const FAULTS: readonly Fault[] = [
   ...TLS_FAULTS,
   ...HTTP2_FAULTS,
   ...PROXY_FAULTS,
+  ...SOCKS_FAULTS,
 ];
 
 /** Schemes of URLs, where they are not http. */

@@ -3,7 +3,7 @@ import { EARLY, EXPIRED, HOSTILE_AUTHORITY, RIGHT, UNSIGNED, WRONG } from './cer
 import { type Act, type Fault, faultsOf } from './fault.ts';
 import { answer, chunk, chunkedHead, head, noise, noiseFlood, type Peer, page, toBytes } from './peer.ts';
 import { headReader } from './requests.ts';
-import type { SecureOptions } from './secure.ts';
+import { renegotiate, type SecureOptions } from './secure.ts';
 
 const HTML = 'Content-Type: text/html';
 
@@ -168,9 +168,7 @@ const CONNECTIONS: readonly Fault[] = faultsOf('tls', [
     answering(
       (inner, _, socket) => {
         inner.send(LENGTH);
-        const again = (): void =>
-          void socket.renegotiate({}, (error) => error === null && !socket.destroyed && again());
-        again();
+        renegotiate(socket);
       },
       { maxVersion: 'TLSv1.2' },
     ),
