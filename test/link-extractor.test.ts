@@ -295,7 +295,7 @@ describe('one link', () => {
 });
 
 describe('a page of more tags than its tree is built of', () => {
-  const before = `<template><col></template>${'<b>'.repeat(1_000_000)}`;
+  const before = `<template><col></template>${'<b>'.repeat(500_000)}`;
 
   test('is read by its tags alone from there on', () => {
     const after = '<svg><g><a href=/1>x</a></svg><select><p><a href=/2></select><template><a href=/3></a></template>';

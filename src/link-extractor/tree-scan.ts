@@ -36,7 +36,7 @@ const READ_ATTRIBUTES: Readonly<Record<'type' | 'encoding', number>> = {
 const STEPS_PER_CHARACTER = 1;
 const FREE_STEPS = 100_000;
 /** No page that means well has more tags, and to build the tree of each takes longer than to read it by the megabyte. */
-const MOST_TAGS = 1_000_000;
+const MOST_TAGS = 500_000;
 /** What the scan says that goes no further. */
 export const TOO_MANY_TAGS = -3;
 /** Text longer than this is looked through by the engine's own search, which takes longer to begin. */

@@ -84,10 +84,13 @@ function isRepeat(request: CrawlRequest, target: CrawlRequest, admission: Admiss
   return request.redirects?.some((hop) => admission.keyOf(hop.url) === target.key) ?? false;
 }
 
-/** Whether the chain comes back to an earlier hop; without cookies it would go round for ever. */
+/**
+ * Whether the chain comes back to an earlier hop; without cookies it would go round for ever. A URL that leads to itself
+ * is asked once more, since some servers only want to see that.
+ */
 function isLoop(request: CrawlRequest, location: string): boolean {
   const target = resolveUrl(location);
-  return target !== request.url && (request.redirects?.some((hop) => hop.url === target) ?? false);
+  return request.redirects?.some((hop) => hop.url === target) ?? false;
 }
 
 function loop(request: CrawlRequest, location: string): CrawlError {

@@ -56,6 +56,7 @@ export const HEAVY_SHAPES = {
   'end tags of nothing': html(within(TREE, (length) => '<div>'.repeat(length / 10) + '</y>'.repeat(length / 8))),
   'end tags of nothing in SVG': html(within('<svg>', (length) => '<g>'.repeat(length / 6) + '</y>'.repeat(length / 8))),
   'tables in cells': html(within(TREE, repeated('<table><tr><td>'))),
+  templates: html(repeated('<template>')),
   'names that all differ': html(
     within(
       TREE,

@@ -45,7 +45,7 @@ export class OpenElements {
     }
     items.length = kept;
     // Templates are kept, however many: the next time must not come at once.
-    this.#deepest = Math.max(DEEPEST, kept + DEEPEST / 2);
+    this.#deepest = Math.max(DEEPEST, kept + DEEPEST / 2 + this.templates);
   }
 
   pop(): void {
