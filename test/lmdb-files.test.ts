@@ -317,9 +317,35 @@ describe('files that are no store', () => {
     const before = digest(path);
     await expect(LmdbStore.open(directory)).rejects.toMatchObject({
       code: 'CRAWL_STORE_FORMAT',
-      message: expect.stringMatching(/format 99.*reads format 1.*version that wrote it/),
+      message: expect.stringMatching(/format 99.*reads format 2.*version that wrote it/),
     });
     expect(digest(path)).toBe(before);
+  });
+
+  test('a store of format 1, which has no log of records, is opened and goes on', async () => {
+    const directory = await filled();
+    const options = { path: directory, noSubdir: false, overlappingSync: false, maxDbs: 16 } as const;
+    const inside = lmdb.open({ ...options, encoding: 'binary', keyEncoding: 'binary' });
+    const [state, recent] = ['state', 'recent'].map((name) =>
+      inside.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' }),
+    ) as [lmdb.Database<Buffer, Buffer>, lmdb.Database<Buffer, Buffer>];
+    const { recent: _, ...counters } = JSON.parse(state.get(Buffer.from('counters'))!.toString());
+    inside.transactionSync(() => {
+      state.putSync(Buffer.from('counters'), Buffer.from(JSON.stringify(counters)));
+      state.putSync(Buffer.from('format'), Buffer.from('polite-crawler 1'));
+      recent.dropSync();
+    });
+    await inside.close();
+    const looking = await LmdbStore.open(directory, { readOnly: true });
+    const { seen, queued } = await looking.stats();
+    await looking.close();
+    const store = await LmdbStore.open(directory);
+    const leases = await store.lease(Date.now(), seen, 1_000, RULES);
+    expect(leases).toHaveLength(queued);
+    for (const { request } of leases) expect(await store.has(request.key)).toBe(true);
+    const again = leases.map(({ request }) => request);
+    expect(await store.offer(again, 1)).toBe(0);
+    await store.close();
   });
 
   test('a store whose directory is deleted while it is open says that all is lost, at the next checkpoint and at the end', async () => {

@@ -28,6 +28,7 @@ const { values } = parseArgs({
   },
 });
 const HOSTS = 1000;
+const BATCH = 1000;
 const MOST_RATIO = 1.15;
 const pages = Number(values.pages);
 const size = Number(values.size);
@@ -103,9 +104,9 @@ async function fill(directory) {
   const { createRequest } = await import(`${values.dist}/request.js`);
   const store = await LmdbStore.open(directory);
   const before = process.cpuUsage();
-  for (let n = 0; n < size; n += 100) {
+  for (let n = 0; n < size; n += BATCH) {
     const batch = [];
-    for (let i = n; i < Math.min(size, n + 100); i++)
+    for (let i = n; i < Math.min(size, n + BATCH); i++)
       batch.push(createRequest({ url: urlOf(i), depth: 2, source: 'a/href' }));
     await store.offer(batch, 1);
   }

@@ -23,6 +23,7 @@ import { StoreState } from './state.ts';
 import type { StoredHost } from './stored-host.ts';
 import type { Table } from './table.ts';
 import { parseRequest } from './url-record.ts';
+import { UrlRecords } from './url-records.ts';
 import { UrlTable } from './url-table.ts';
 import { type Offered, Waiting } from './waiting.ts';
 
@@ -44,6 +45,7 @@ export class Core {
   readonly state: StoreState;
   readonly #names: Names;
   readonly #hosts: HostTable;
+  readonly #records: UrlRecords;
   readonly #urls: UrlTable;
   readonly #queues: Queues;
   readonly #schedule: Schedule;
@@ -60,7 +62,9 @@ export class Core {
     this.state = new StoreState(state);
     this.#names = new Names(names, this.state);
     this.#hosts = new HostTable(hosts, addresses, this.#names, this.state);
-    this.#urls = new UrlTable(urls, this.#names, this.state);
+    // A store of format 1 that is only looked at has no log.
+    this.#records = new UrlRecords(urls, environment.table('recent'), this.state);
+    this.#urls = new UrlTable(this.#records, this.#names, this.state);
     this.#queues = new Queues(queues);
     this.#schedule = new Schedule(schedule, this.#hosts, this.state);
     this.#waiting = new Waiting({
@@ -88,19 +92,21 @@ export class Core {
     return this.changes > 0 || this.#environment.hasWritten || this.#hosts.hasChanged;
   }
 
-  /** Forgets what is in memory and reads anew. */
+  /** Reads what is in memory only. */
   load(): void {
+    this.state.load();
+    this.#records.load();
+  }
+
+  /** Reads anew what another process writes. */
+  look(): void {
     this.#names.clear();
     this.#hosts.clear();
     this.#urls.clear();
     this.#schedule.clear();
     this.#leases.clear();
     this.state.load();
-  }
-
-  /** Reads anew what another process writes. */
-  look(): void {
-    this.load();
+    this.#records.look();
     this.#leases.look();
   }
 
@@ -135,6 +141,7 @@ export class Core {
     this.state.all.leased = this.#leases.size;
     this.#leases.save();
     this.#hosts.save();
+    this.#records.save();
     this.state.save();
     this.#waiting.changes = 0;
   }

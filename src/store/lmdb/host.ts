@@ -1,5 +1,6 @@
 import type { HostPatch, HostState, LeaseRules } from '../../ports.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
+import type { UrlRef } from './url-record.ts';
 
 /** Where something stands in the schedule. */
 export interface Placed {
@@ -10,15 +11,17 @@ export interface Placed {
   order: number;
 }
 
-/** The waiting requests of one level that were never leased: numbered chunks of slots. */
+/** The waiting requests of one level that were never leased: numbered chunks of slots, and behind them the last ones. */
 export interface LevelQueue {
   readonly level: number;
   head: number;
   /** Slots of the head that are used up. */
   offset: number;
   tail: number;
-  /** Slots in the tail. */
+  /** Slots in the tail; 0 where there are no chunks. */
   filled: number;
+  /** Those that came last. They are in the host's record, which is written anyway. */
+  recent: UrlRef[];
 }
 
 /** Requests of one level that were leased before and are due again. */
@@ -117,6 +120,10 @@ export class Host implements Placed {
     }
     out.varint(this.later).number(this.laterAt).varint(this.robots).u8(this.due.length);
     for (const { level, count } of this.due) out.u8(level + 128).varint(count);
+    for (const { recent } of this.levels) {
+      out.u8(recent.length);
+      for (const { site, slot } of recent) out.u32(site).u48(slot);
+    }
   }
 
   /** The host in a record, and the number of its address, 0 for none. */
@@ -143,11 +150,16 @@ export class Host implements Placed {
       offset: source.varint(),
       tail: source.varint(),
       filled: source.varint(),
+      recent: [],
     }));
     host.later = source.varint();
     host.laterAt = source.number();
     host.robots = source.varint();
     host.due = Array.from({ length: source.u8() }, () => ({ level: source.u8() - 128, count: source.varint() }));
+    // In a record of format 1 nothing follows.
+    for (const queue of source.left === 0 ? [] : host.levels) {
+      queue.recent = Array.from({ length: source.u8() }, () => ({ site: source.u32(), slot: source.u48() }));
+    }
     return { host, address };
   }
 }

@@ -14,6 +14,8 @@ const CHUNK = 3;
 const CHUNK_SLOTS = 64;
 const SLOT_BYTES = 6;
 const SITE_BYTES = 4;
+/** Requests of a level that are kept in the record of their host before they go into a chunk together. */
+const MOST_RECENT = 16;
 /** The class of what is no page: robots files. */
 const ROBOTS_CLASS = 255;
 
@@ -36,7 +38,7 @@ export interface Returned extends Taken {
 
 /**
  * The waiting requests of all hosts, each host's beside each other. Never leased: chunks of slots for each level, first
- * in, first out. Leased before, and robots files: one entry each, by due time until that has come, then by place.
+ * in, first out, and in the host's record those that came last: each host's chunks lie on pages of their own. Leased before, and robots files: one entry each, by due time until that has come, then by place.
  */
 export class Queues {
   readonly #table: Table;
@@ -51,10 +53,14 @@ export class Queues {
   append(host: Host, level: number, refs: readonly UrlRef[]): void {
     let queue = host.levels.find((one) => one.level === level);
     if (queue === undefined) {
-      queue = { level, head: 0, offset: 0, tail: 0, filled: 0 };
+      queue = { level, head: 0, offset: 0, tail: 0, filled: 0, recent: [] };
       host.levels.push(queue);
     }
-    for (let i = 0; i < refs.length; ) i = this.#fill(host, queue, refs, i);
+    queue.recent.push(...refs);
+    if (queue.recent.length > MOST_RECENT) {
+      const all = queue.recent.splice(0);
+      for (let i = 0; i < all.length; ) i = this.#fill(host, queue, all, i);
+    }
     host.waiting += refs.length;
   }
 
@@ -136,6 +142,12 @@ export class Queues {
 
   /** The request of a level that has waited longest. */
   #shift(host: Host, queue: LevelQueue): Taken {
+    const ref = queue.filled > 0 ? this.#shiftChunk(host, queue) : queue.recent.shift()!;
+    if (queue.filled === 0 && queue.recent.length === 0) host.levels.splice(host.levels.indexOf(queue), 1);
+    return { ref, json: undefined, place: undefined };
+  }
+
+  #shiftChunk(host: Host, queue: LevelQueue): UrlRef {
     const key = chunkKey(host.id, queue.level, queue.head);
     const chunk = this.#table.peek(key)!;
     const site = chunk.readUInt32BE(0);
@@ -143,11 +155,11 @@ export class Queues {
     const slots = (chunk.length - SITE_BYTES) / SLOT_BYTES;
     if (++queue.offset === slots) {
       this.#table.remove(key);
-      if (queue.head === queue.tail) host.levels.splice(host.levels.indexOf(queue), 1);
-      else queue.head++;
+      if (queue.head < queue.tail) queue.head++;
+      else queue.head = queue.tail = queue.filled = 0;
       queue.offset = 0;
     }
-    return { ref: { site, slot }, json: undefined, place: undefined };
+    return { site, slot };
   }
 
   /** Appends as many as go into the last chunk, or a new one. @returns the index of the next. */

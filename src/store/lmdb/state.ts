@@ -2,8 +2,12 @@ import { CrawlError } from '../../errors.ts';
 import type { LeaseRules, StoreStats } from '../../ports.ts';
 import type { Table } from './table.ts';
 
-/** Version of the layout of tables and records. */
-const FORMAT = 1;
+/**
+ * Version of the layout of tables and records. Format 1 had no log of recent records, and no recent requests in its hosts:
+ * it is read as one in which there are none, and is of format 2 once it was opened for writing.
+ */
+const FORMAT = 2;
+const READ_FORMATS = ['1', '2'];
 const FORMAT_KEY = Buffer.from('format');
 const FORMAT_NAME = 'polite-crawler';
 const COUNTERS_KEY = Buffer.from('counters');
@@ -25,6 +29,17 @@ export interface Floor {
   readonly untouched: boolean;
 }
 
+/** The rows of the log of URLs' records. */
+export interface RecentRows {
+  /** The first that is there. */
+  first: number;
+  /** The next to be written. */
+  next: number;
+  /** Those before it are being merged into the table, and then removed. */
+  frozen: number;
+  isMerged: boolean;
+}
+
 interface Counters {
   /** Counts the openings of the store for writing. */
   session: number;
@@ -32,6 +47,7 @@ interface Counters {
   clean: boolean;
   floor: Floor | undefined;
   rules: LeaseRules | undefined;
+  recent: RecentRows;
   sequence: number;
   order: number;
   lastId: number;
@@ -47,11 +63,14 @@ interface Counters {
   leased: number;
 }
 
+const NO_ROWS: RecentRows = { first: 1, next: 1, frozen: 1, isMerged: false };
+
 const EMPTY: Counters = {
   session: 0,
   clean: true,
   floor: undefined,
   rules: undefined,
+  recent: NO_ROWS,
   sequence: 0,
   order: 0,
   lastId: 0,
@@ -72,6 +91,7 @@ export class StoreState {
   readonly #table: Table;
   #counters: Counters = EMPTY;
   #sourceIds = new Map<string, number>();
+  #isNamed = false;
 
   constructor(table: Table) {
     this.#table = table;
@@ -86,7 +106,7 @@ export class StoreState {
         `The database in ${directory} is not a crawl store. Nothing was changed: choose another directory.`,
       );
     }
-    if (version !== String(FORMAT)) {
+    if (!READ_FORMATS.includes(version ?? '')) {
       throw new CrawlError(
         'CRAWL_STORE_FORMAT',
         `The store in ${directory} has format ${version}, this version of polite-crawler reads format ${FORMAT}. Nothing was changed: open it with the version that wrote it, or crawl into another directory.`,
@@ -100,7 +120,8 @@ export class StoreState {
 
   load(): void {
     const text = this.#table.get(COUNTERS_KEY)?.toString('utf8');
-    this.#counters = { ...EMPTY, sources: [], ...(text === undefined ? {} : (JSON.parse(text, revive) as Counters)) };
+    const stored = text === undefined ? {} : (JSON.parse(text, revive) as Counters);
+    this.#counters = { ...EMPTY, sources: [], recent: { ...NO_ROWS }, ...stored };
     this.#sourceIds = new Map(this.#counters.sources.map((source, index) => [source, index + 1]));
   }
 
@@ -112,10 +133,12 @@ export class StoreState {
     counters.sequence += counters.session === 1 ? 0 : SEQUENCE_GAP;
     if (died) counters.floor = { session: counters.session, at: null, untouched: true };
     counters.clean = false;
+    this.#isNamed = false;
   }
 
   save(): void {
-    if (this.#counters.session === 1) this.#table.put(FORMAT_KEY, Buffer.from(`${FORMAT_NAME} ${FORMAT}`));
+    if (!this.#isNamed) this.#table.put(FORMAT_KEY, Buffer.from(`${FORMAT_NAME} ${FORMAT}`));
+    this.#isNamed = true;
     this.#table.put(COUNTERS_KEY, Buffer.from(JSON.stringify(this.#counters, replace)));
   }
 

@@ -40,6 +40,13 @@ export class Table {
     return (this.#database.putSync(key, value, ADD) as unknown) === true;
   }
 
+  /** Puts behind all keys that are there: what is written so fills its pages. */
+  append(key: Buffer, value: Buffer): void {
+    this.#writes.count++;
+    const isPut = this.#database.putSync(key, value, APPEND) as unknown;
+    if (isPut !== true) throw new Error('A key to be appended is not behind the last one');
+  }
+
   remove(key: Buffer): void {
     this.#writes.count++;
     this.#database.removeSync(key);
@@ -63,3 +70,4 @@ export class Table {
 }
 
 const ADD = { noOverwrite: true };
+const APPEND = { append: true };

@@ -6,7 +6,6 @@ import { ByteReader, ByteWriter } from './bytes.ts';
 import { afterLease, type History, NO_HISTORY, readHistory, writeHistory } from './history.ts';
 import { MAX_NAME_LENGTH, type Names } from './names.ts';
 import type { StoreState } from './state.ts';
-import type { Table } from './table.ts';
 import {
   type Fixed,
   isOf,
@@ -24,6 +23,7 @@ import {
   type UrlRef,
   writeFixed,
 } from './url-record.ts';
+import type { UrlRecords } from './url-records.ts';
 
 const SLOTS = 2 ** 48;
 
@@ -41,7 +41,7 @@ interface Found {
  * two of one hash are told apart: the later one takes the next free slot. URLs of one site lie together.
  */
 export class UrlTable {
-  readonly #table: Table;
+  readonly #records: UrlRecords;
   readonly #names: Names;
   readonly #state: StoreState;
   readonly #key: Buffer = Buffer.allocUnsafeSlow(10);
@@ -51,8 +51,8 @@ export class UrlTable {
   #wasNew = true;
   #lastReferrer: { readonly text: string; readonly known: string | UrlRef } | undefined;
 
-  constructor(table: Table, names: Names, state: StoreState) {
-    this.#table = table;
+  constructor(records: UrlRecords, names: Names, state: StoreState) {
+    this.#records = records;
     this.#names = names;
     this.#state = state;
   }
@@ -66,11 +66,11 @@ export class UrlTable {
     for (let slot = slotOf(request.key); ; slot = (slot + 1) % SLOTS) {
       // Known links come in rows, and so do new ones: which is cheaper to try first depends on the one before.
       if (this.#wasNew && this.#insert(request, split, referrer, site, slot)) return { site, slot };
-      const record = this.#table.peek(this.#at(site, slot));
+      const record = this.#records.peek(this.#at(site, slot));
       if (record !== undefined && !isOf(this.#in.over(record), split)) continue;
       this.#wasNew = record === undefined || stateOf(record) === 'noted';
       if (!this.#wasNew) return undefined;
-      this.#table.put(this.#at(site, slot), this.#written(request, split, referrer, site));
+      this.#records.put(this.#at(site, slot), this.#written(request, split, referrer, site));
       return { site, slot };
     }
   }
@@ -94,7 +94,7 @@ export class UrlTable {
 
   /** The request that was offered, for its host. */
   request(ref: UrlRef, host: string): CrawlRequest {
-    const record = this.#table.get(this.#at(ref.site, ref.slot));
+    const record = this.#records.get(this.#at(ref.site, ref.slot));
     if (record === undefined) throw new Error(`No record of URL ${ref.site}/${ref.slot}`);
     const fixed = readFixed(this.#in.over(record), ref.site);
     const key = joinKey(fixed.scheme, this.#names.text(ref.site), fixed.rest);
@@ -173,7 +173,7 @@ export class UrlTable {
     writeFixed(this.#out.start(), fixed, site);
     writeHistory(this.#out, { ...NO_HISTORY, reason: note.reason });
     if (record?.equals(this.#out.view())) return false;
-    this.#table.put(this.#at(ref.site, ref.slot), this.#out.view());
+    this.#records.put(this.#at(ref.site, ref.slot), this.#out.view());
     return true;
   }
 
@@ -190,7 +190,7 @@ export class UrlTable {
     slot: number,
   ): boolean {
     const record = this.#written(request, split, referrer, site);
-    return this.#table.add(this.#at(site, slot), record);
+    return this.#records.add(this.#at(site, slot), record);
   }
 
   #written(request: CrawlRequest, split: SplitKey, referrer: string | UrlRef | undefined, site: number): Buffer {
@@ -215,7 +215,7 @@ export class UrlTable {
   }
 
   #update(ref: UrlRef, state: State, change: (history: History) => History): void {
-    const record = this.#table.get(this.#at(ref.site, ref.slot));
+    const record = this.#records.get(this.#at(ref.site, ref.slot));
     if (record === undefined) return;
     setState(record, state);
     skipFixed(this.#in.over(record));
@@ -223,7 +223,7 @@ export class UrlTable {
     const history = change(readHistory(this.#in));
     this.#out.start().raw(record.subarray(0, at));
     writeHistory(this.#out, history);
-    this.#table.put(this.#at(ref.site, ref.slot), this.#out.view());
+    this.#records.put(this.#at(ref.site, ref.slot), this.#out.view());
   }
 
   /** The record of a key, or the slot where it would be; `undefined` where its site was never met. */
@@ -232,7 +232,7 @@ export class UrlTable {
     const site = this.#names.find(split.site);
     if (site === undefined) return undefined;
     for (let slot = slotOf(key); ; slot = (slot + 1) % SLOTS) {
-      const record = this.#table.peek(this.#at(site, slot));
+      const record = this.#records.peek(this.#at(site, slot));
       if (record === undefined || isOf(this.#in.over(record), split)) return { split, ref: { site, slot }, record };
     }
   }
@@ -250,7 +250,7 @@ export class UrlTable {
 
   #textOf(referrer: string | UrlRef | undefined): string | undefined {
     if (typeof referrer !== 'object') return referrer;
-    const record = this.#table.get(this.#at(referrer.site, referrer.slot));
+    const record = this.#records.get(this.#at(referrer.site, referrer.slot));
     if (record === undefined) return undefined;
     const { scheme, rest } = readFixed(new ByteReader().over(record), referrer.site);
     return joinKey(scheme, this.#names.text(referrer.site), rest);
