@@ -101,3 +101,16 @@ test('a base that cannot be one leaves the URL of the document', () => {
   expect(documentBase('x/', undefined)).toBe(undefined);
   expect(documentBase(undefined, page)).toBe(page);
 });
+
+test('leaves what needs the parser alone behind 100,000 references that are no URL', () => {
+  const resolver = new Resolver('http://a.example.test/');
+  const beyondAscii = 'http://a.example.test/%C3%A9';
+  for (let n = 1; n < 100_000; n++) resolver.resolve(`//h${n}:999999/`);
+  expect(resolver.resolve('/é')).toBe(beyondAscii);
+  expect(resolver.resolve('//last:999999/')).toBeNull();
+  expect([resolver.resolve('/é'), resolver.resolve('/plain'), resolver.resolve('')]).toEqual([
+    null,
+    'http://a.example.test/plain',
+    'http://a.example.test/',
+  ]);
+});

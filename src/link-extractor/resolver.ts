@@ -21,6 +21,9 @@ const LETTER_H = 104;
 /** Every relative link of a document costs as much as its base is long. */
 const LONGEST_BASE = 4096;
 
+/** Behind so many references that are no URL, only plain ones are resolved: to have the others parsed costs too much. */
+const MOST_FAILURES = 100_000;
+
 /** Depth of the codes of strings that do not stand in a document. */
 const STRINGS = 3;
 
@@ -52,6 +55,8 @@ export class Resolver {
   /** The base's path up to its last `/`, for references within it. */
   readonly #directory: string;
   readonly #withoutQuery: string;
+  /** References that the URL parser refused. */
+  #failures = 0;
   /** Hashes of what references are put behind. */
   readonly #originHash: number;
   readonly #directoryHash: number;
@@ -82,8 +87,15 @@ export class Resolver {
       const url = this.#plain(text, codes, start, end);
       if (url !== undefined) return url;
     }
-    const url = start === end && this.#self !== null ? this.#self : resolveUrl(text.slice(start, end), this.base);
+    const url = start === end && this.#self !== null ? this.#self : this.#parsed(text.slice(start, end));
     if (url !== null) this.hash = hashText(url);
+    return url;
+  }
+
+  #parsed(reference: string): string | null {
+    if (this.#failures >= MOST_FAILURES) return null;
+    const url = resolveUrl(reference, this.base);
+    if (url === null) this.#failures++;
     return url;
   }
 
