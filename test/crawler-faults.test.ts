@@ -120,6 +120,21 @@ describe('origins and hosts', () => {
     expect(guarded.pages).toHaveLength(0);
     expect(guarded.errors.map(({ error }) => error.code)).toEqual(['CRAWL_ADDRESS_REFUSED']);
   });
+
+  test.each(['got', 'lean'] as const)(
+    'an address that is refused is an error that names its URL, by %s',
+    async (transport) => {
+      for (const [respectRobots, url] of [
+        [true, 'http://127.0.0.1:8080/robots.txt'],
+        [false, 'http://127.0.0.1:8080/a'],
+      ] as const) {
+        const seed = 'http://127.0.0.1:8080/a';
+        const heard = await crawl(seed, { network: 'public', transport, respectRobots });
+        expect(heard.errors).toMatchObject([{ error: { code: 'CRAWL_ADDRESS_REFUSED', url }, url: seed }]);
+        expect(heard.errors[0]?.error.message).toContain(url);
+      }
+    },
+  );
 });
 
 describe('redirects within one canonical form', () => {

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AddressGuard } from '../src/address-guard.ts';
 import { DnsCache } from '../src/dns.ts';
-import type { CrawlError } from '../src/errors.ts';
+import { CrawlError } from '../src/errors.ts';
 import { IdleSockets, keepWith } from '../src/fetcher/agents.ts';
 import { fetcherOver, rejection, TRANSPORTS } from './helpers/fetcher.ts';
 import { loopbackLookup, startRawSite, startSite } from './helpers/site.ts';
@@ -73,6 +73,37 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
           code: 'CRAWL_ADDRESS_REFUSED',
         });
       }
+    });
+
+    test.each(['127.0.0.1', '[::1]', 'localhost', 'intranet', 'inner.example.test'])(
+      'and says for which URL it refused: %s',
+      async (host) => {
+        await using fetcher = newFetcher({ network: 'public', dnsLookup: loopbackLookup() });
+        const url = `http://${host}:8080/a?b`;
+        expect(await rejection(fetcher.fetch({ url }))).toMatchObject({
+          code: 'CRAWL_ADDRESS_REFUSED',
+          url,
+          message: expect.stringContaining(url),
+        });
+        await using outer = await to(url);
+        await using follower = newFetcher({ dnsLookup: loopbackLookup() });
+        const seed = outer.url('/', 'seed.example.test');
+        expect(await rejection(follower.fetch({ url: seed }))).toMatchObject({ code: 'CRAWL_ADDRESS_REFUSED', url });
+      },
+    );
+
+    test('says for which URL, too, when the fetcher is closed and when a hook throws an error without one', async () => {
+      const fetcher = newFetcher({ dnsLookup: loopbackLookup() });
+      await using site = await startSite(() => void fetcher.close());
+      const url = site.url('/', 'seed.example.test');
+      expect(await rejection(fetcher.fetch({ url }))).toMatchObject({ code: 'CRAWL_CLOSED', url });
+      await using other = newFetcher({ dnsLookup: loopbackLookup() });
+      const beforeHop = () => {
+        throw new CrawlError('CRAWL_HTTP_STATUS', 'Not now', { status: 418, retryable: true, cause: 'tea' });
+      };
+      expect(await rejection(other.fetch({ url, beforeHop }))).toMatchObject({
+        ...{ code: 'CRAWL_HTTP_STATUS', url, message: `Not now (${url})`, status: 418, retryable: true, cause: 'tea' },
+      });
     });
 
     test('a function decides for each address; only those that pass are dialled', async () => {

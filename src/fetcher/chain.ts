@@ -10,7 +10,7 @@ import { contentCodings } from './codings.ts';
 import { cookiesFor, takeCookies } from './cookies.ts';
 import type { Deadline } from './deadline.ts';
 import { discard } from './discard.ts';
-import { toFetchError } from './failure.ts';
+import { toFetchError, withUrl } from './failure.ts';
 import { requestHeaders } from './headers.ts';
 import { Hop } from './hop.ts';
 import type { FetcherSettings } from './options.ts';
@@ -85,6 +85,8 @@ export class Chain {
           return this.#result(response, this.#head(response), 'skip', { location: redirect.url.href });
         this.#follow(response.status, redirect.url);
       }
+    } catch (error) {
+      throw withUrl(error, this.#url.href);
     } finally {
       if (!streaming) this.#context.deadline.end();
     }

@@ -85,11 +85,16 @@ function isCertificate(code: string): boolean {
   return CERTIFICATE.some((start) => bare.startsWith(start));
 }
 
-/** The same error for this URL, where it did not say which. */
-function withUrl(error: CrawlError, url: string): CrawlError {
-  if (error.url !== undefined) return error;
-  const message = `${error.message} (${url})`;
-  return new CrawlError(error.code, message, { cause: error.cause, url, retryable: error.retryable });
+/** The same error for this URL, where it did not say which; anything else comes back unchanged. */
+export function withUrl<T>(error: T, url: string): T | CrawlError {
+  if (!isCrawlError(error) || error.url !== undefined) return error;
+  const { code, message, retryable, status } = error;
+  return new CrawlError(code, `${message} (${url})`, {
+    ...('cause' in error ? { cause: error.cause } : {}),
+    ...(status === undefined ? {} : { status }),
+    url,
+    retryable,
+  });
 }
 
 function innerCrawlError(thrown: unknown): CrawlError | undefined {

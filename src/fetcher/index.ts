@@ -5,6 +5,7 @@ import type { Headers } from '../types.ts';
 import { parseUrl } from '../url.ts';
 import { Chain, type HopTransport } from './chain.ts';
 import { Deadlines } from './deadline.ts';
+import { withUrl } from './failure.ts';
 import { GotTransport } from './got-transport.ts';
 import { checkHeaders, requestHeaders, type Validators } from './headers.ts';
 import type { Hop } from './hop.ts';
@@ -100,7 +101,9 @@ export class Fetcher implements RobotsSource {
     const { fragment, url } = startOf(request.url);
     const loading = this.#transport.ready?.();
     if (loading !== undefined) {
-      await loading;
+      await loading.catch((error) => {
+        throw withUrl(error, url.href);
+      });
       if (this.#closed) throw closedError(url.href);
     }
     const { connect, page } = this.#settings.timeouts;

@@ -51,7 +51,7 @@ export async function robotsHop(context: VisitContext, lease: Lease): Promise<En
   if (gate !== undefined) {
     // The way to the rules ends here: whoever waits for them must learn it.
     context.robots?.accept(origin, {
-      error: new CrawlError('CRAWL_DNS_FAILED', `${lease.request.host} has no address`),
+      error: new CrawlError('CRAWL_DNS_FAILED', `${lease.request.host} has no address`, { url: lease.url }),
     });
     return gate;
   }
