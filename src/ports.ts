@@ -72,7 +72,10 @@ export interface LeaseRules {
   readonly shareAddress: boolean;
 }
 
-/** What the store keeps of a URL for `explain`. */
+/**
+ * What the store keeps of a URL for `explain`. `url`, `foundOn`, `source`, `depth` and `level` are those of the request that
+ * was queued first, also when the URL is visited again.
+ */
 export interface UrlRecord {
   readonly key: string;
   readonly url: string;

@@ -34,7 +34,7 @@ export class Records {
     const entry = this.#entries.get(key) ?? (leased === undefined ? undefined : newEntry(0, leased, 'leased'));
     if (entry === undefined || this.#max === 0) return undefined;
     const { request, fetches, told } = entry;
-    const { url, referrer: foundOn, source, depth, level } = leased ?? request;
+    const { url, referrer: foundOn, source, depth, level } = request;
     const state = leased === undefined ? entry.state : 'leased';
     const leases = leased === undefined ? entry.leases : entry.leases + 1;
     const nextDueAt = leased === undefined ? entry.nextDueAt : undefined;
@@ -42,7 +42,7 @@ export class Records {
   }
 
   queued(request: CrawlRequest): void {
-    this.#put(request, 'queued');
+    this.#found(request, 'queued');
   }
 
   /** Queued again after its end; what that was is over. */
@@ -81,7 +81,7 @@ export class Records {
 
   noted(key: string, note: RecordPatch & { readonly url: string; readonly foundOn?: string | undefined }): void {
     const { url, foundOn, reason } = note;
-    const entry = this.#put({ key, url, referrer: foundOn }, 'skipped');
+    const entry = this.#found({ key, url, referrer: foundOn }, 'skipped');
     if (entry !== undefined) entry.told = { reason };
   }
 
@@ -90,6 +90,14 @@ export class Records {
     this.#ring.length = 0;
   }
 
+  /** A note before the URL was offered tells less of how it was found. */
+  #found(request: Entry['request'], state: Entry['state']): Entry | undefined {
+    const entry = this.#put(request, state);
+    if (entry !== undefined) entry.request = request;
+    return entry;
+  }
+
+  /** The request counts where the URL is not known yet: a record tells how it was found first. */
   #put(request: Entry['request'], state: Entry['state']): Entry | undefined {
     if (this.#max === 0) return undefined;
     const { key } = request;
@@ -104,7 +112,6 @@ export class Records {
       this.#entries.set(key, entry);
     } else {
       entry.turn = turn;
-      entry.request = request;
       entry.state = state;
     }
     return entry;

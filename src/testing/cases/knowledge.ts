@@ -5,6 +5,7 @@ import { type CaseOn, RULES, request, type Subject, T0, TTL } from '../fixture.t
 /** Records, meta, and the end. */
 export const knowledge: readonly CaseOn<Subject>[] = [
   ['a record tells the life of a URL', life],
+  ['a record tells how a URL was found first, also when it is visited again', foundFirst],
   [
     'a note tells why a URL was refused, and does not make it seen',
     async (s) => {
@@ -118,4 +119,24 @@ async function life(s: Subject): Promise<void> {
   await s.settle(await s.one(T0 + 700), { outcome: 'skipped', record: { reason: 'robots' } });
   const skipped = await s.store.record(request('/skipped').key);
   assert.deepEqual([skipped?.state, skipped?.reason], ['skipped', 'robots']);
+}
+
+async function foundFirst(s: Subject): Promise<void> {
+  const { key } = request('/a');
+  const found = async (): Promise<unknown[]> => {
+    const { foundOn, source, depth, level } = (await s.store.record(key)) ?? {};
+    return [foundOn, source, depth, level];
+  };
+  const first = ['https://host.test/', 'a/href', 2, 3];
+  await s.store.note(key, { url: request('/a').url, reason: 'depth', foundOn: 'https://host.test/deep' });
+  await s.offer({ url: '/a', depth: 2, level: 3, referrer: 'https://host.test/', source: 'a/href' });
+  assert.deepEqual(await found(), first);
+  await s.settle(await s.one());
+  assert.equal(await s.offer({ url: '/a', depth: 0, level: 1, source: 'seed', revisit: true }), 1);
+  assert.deepEqual(await found(), first, 'while the second visit waits');
+  const again = await s.one();
+  assert.deepEqual(await found(), first, 'while it is leased');
+  await s.settle(again, { record: { status: 200 } });
+  assert.deepEqual(await found(), first, 'when it has ended');
+  assert.equal((await s.store.record(key))?.leases, 2);
 }
