@@ -45,6 +45,17 @@ describe.each(TRANSPORTS)('http2 over %s', (transport) => {
     expect(site.connections).toBe(1);
   });
 
+  test('takes as many answers at once as were asked for, each with a long head, for no flood', async () => {
+    await using site = await startHttp2Site((_, response) => {
+      response.writeHead(404, { 'x-long': 'x'.repeat(12_000) });
+      response.end();
+    });
+    await using fetcher = newFetcher();
+    const urls = Array.from({ length: 400 }, (_, n) => site.url(`/${n}`, HOST));
+    const results = await Promise.all(urls.map((url) => fetcher.fetch({ url })));
+    expect(results.filter(({ status }) => status === 404)).toHaveLength(400);
+  });
+
   test('is not asked for where it is not wanted', async () => {
     await using site = await startHttp2Site((_, response) => void response.end());
     await using fetcher = newFetcher({ http2: false });

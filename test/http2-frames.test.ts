@@ -74,6 +74,22 @@ test('what says nothing uses up a budget after so many frames, however many requ
   );
 });
 
+test('requests that are open at once keep what each of them earned', () => {
+  const budget = new FrameBudget(65_536);
+  for (let n = 0; n < 3000; n++) budget.ask();
+  // An answer takes a head of its own, and a frame that ends it.
+  for (let n = 0; n < 3000; n++) {
+    expect(budget.spend(12_000, 0) && budget.spend(9, 0)).toBe(true);
+    budget.end();
+  }
+  let frames = 0;
+  while (budget.spend(9, 0)) frames++;
+  expect(frames).toBeLessThanOrEqual(500 * 3000);
+  for (let n = 0; n < 50; n++) budget.earn();
+  for (frames = 0; budget.spend(9, 0); ) frames++;
+  expect(frames).toBeLessThanOrEqual(2000);
+});
+
 test('a body in frames of three bytes and more never uses it up, with a window for each', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 3, max: 16_384 }), { minLength: 1, maxLength: 20 }), (sizes) => {

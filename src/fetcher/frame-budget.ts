@@ -2,7 +2,7 @@
 const FRAMES_PER_REQUEST = 500;
 /** And that may come with a frame of a body. */
 const FRAMES_PER_BODY_FRAME = 4;
-/** What is saved up at most, so that a connection of many requests earns no flood. */
+/** What is saved up at most beyond what is open, so that a connection of many requests earns no flood. */
 const MOST_FRAMES = 2_000;
 
 /** Bytes that a request may get besides its head and its body. */
@@ -19,15 +19,28 @@ export class FrameBudget {
   readonly #headBytes: number;
   #frames = 0;
   #bytes = 0;
+  /** Requests that have not come to their end. */
+  #open = 0;
 
   /** @param headBytes - What all heads of one answer may take. */
   constructor(headBytes: number) {
     this.#headBytes = headBytes;
   }
 
-  /** A request was sent. */
+  /** For what the server says before it is asked. */
   earn(): void {
     this.#add(FRAMES_PER_REQUEST, BYTES_PER_REQUEST + this.#headBytes);
+  }
+
+  /** A request was sent. */
+  ask(): void {
+    this.#open++;
+    this.earn();
+  }
+
+  /** A request has come to its end. */
+  end(): void {
+    this.#open--;
   }
 
   /** @returns whether a frame is within it. */
@@ -39,7 +52,9 @@ export class FrameBudget {
   }
 
   #add(frames: number, bytes: number): void {
-    this.#frames = Math.min(MOST_FRAMES, this.#frames + frames);
-    this.#bytes = Math.min(MOST_BYTES + this.#headBytes, this.#bytes + bytes);
+    const most = Math.max(MOST_FRAMES, this.#open * FRAMES_PER_REQUEST);
+    const mostBytes = Math.max(MOST_BYTES + this.#headBytes, this.#open * (BYTES_PER_REQUEST + this.#headBytes));
+    this.#frames = Math.min(most, this.#frames + frames);
+    this.#bytes = Math.min(mostBytes, this.#bytes + bytes);
   }
 }

@@ -129,6 +129,7 @@ export class Http2Exchange {
     line.wire.asked(isAlone);
     if (isAlone) line.wire.ref();
     stream.once('close', () => {
+      line.wire.answered();
       if (--line.active === 0 && !session.destroyed) line.wire.unref();
     });
   }

@@ -65,8 +65,13 @@ export class Http2Wire extends Duplex {
    * @param isAlone - Whether no other is.
    */
   asked(isAlone: boolean): void {
-    this.#budget.earn();
+    this.#budget.ask();
     if (isAlone) this.#resetStreams.clear();
+  }
+
+  /** A request has come to its end. */
+  answered(): void {
+    this.#budget.end();
   }
 
   /** Whether it was the server that reset a stream. */
