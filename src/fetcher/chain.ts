@@ -215,7 +215,7 @@ export class Chain {
     if (beforeLargeBody === undefined) return undefined;
     return async () => {
       try {
-        await beforeLargeBody();
+        await this.#context.deadline.setAside(beforeLargeBody());
       } catch (error) {
         throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"beforeLargeBody" failed for ${url}`, { url });
       }

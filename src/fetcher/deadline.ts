@@ -107,13 +107,14 @@ export class Deadline {
   readonly outer: AbortSignal | undefined;
   readonly #url: string;
   readonly #pageTimeoutMs: number;
-  readonly #pageAt: number;
+  #pageAt: number;
   readonly #keeper: Watch;
   #phaseAt = Number.POSITIVE_INFINITY;
   #onLate: (() => void) | undefined;
   #onAbort: ((reason: CrawlError) => void) | undefined;
   #controller: AbortController | undefined;
   #reason: CrawlError | undefined;
+  #isOver = false;
 
   constructor(url: string, times: FetchTimes, outer: AbortSignal | undefined, keeper: Watch) {
     this.#url = url;
@@ -185,6 +186,21 @@ export class Deadline {
   }
 
   /**
+   * The outcome of `work`, whose time is not the fetch's: it may take as long as a page, on top of that. Where it takes
+   * longer the fetch is ended all the same.
+   */
+  async setAside<T>(work: Promise<T>): Promise<T> {
+    const from = performance.now();
+    this.#pageAt += this.#pageTimeoutMs;
+    try {
+      return await work;
+    } finally {
+      this.#pageAt += performance.now() - from - this.#pageTimeoutMs;
+      if (!this.#isOver) this.#keeper.dueAt(this.#pageAt);
+    }
+  }
+
+  /**
    * Ends what has come due.
    * @returns when the next thing does.
    */
@@ -204,6 +220,7 @@ export class Deadline {
 
   /** The fetch is over: nothing is left that could fire. */
   end(): void {
+    this.#isOver = true;
     this.endPhase();
     // A connection remembers what it was opened for, as long as it lives.
     this.#onAbort = undefined;

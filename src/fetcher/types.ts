@@ -30,7 +30,8 @@ export interface FetchRequest {
   readonly referer?: string | undefined;
   /**
    * Waited for once a body that is kept has grown past 2 MiB, before more of it is read: the place to see to it that not
-   * too many large ones are kept at once. Its time counts towards `timeouts.page`; a rejection ends the fetch.
+   * too many large ones are kept at once. It may take as long as `timeouts.page`, which stands still meanwhile; a rejection
+   * ends the fetch.
    * @defaultValue none
    */
   readonly beforeLargeBody?: (() => Promise<void>) | undefined;

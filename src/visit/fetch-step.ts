@@ -1,5 +1,5 @@
 import { CrawlError, toCrawlError } from '../errors.ts';
-import type { FetchRequest, FetchResult } from '../fetcher/index.ts';
+import type { FetchResult } from '../fetcher/index.ts';
 import { isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
@@ -8,6 +8,7 @@ import type { Acceptance, CrawlRequest, ResponseHead } from '../types.ts';
 import type { VisitContext } from './context.ts';
 import type { Ending } from './ending.ts';
 import { failed } from './failure.ts';
+import type { LargeBodyPass } from './large-bodies.ts';
 import { deliverPage } from './page-step.ts';
 import { followRedirect } from './redirect-step.ts';
 import { readSitemap } from './sitemap-step.ts';
@@ -23,22 +24,15 @@ const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]
 
 /** Sends the one request of a visit, and hands the answer to the step that knows what to do with it. */
 export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayMs: number): Promise<Ending> {
-  const isSitemap = lease.request.kind === 'sitemap';
-  const pass = (isSitemap ? context.largeSitemaps : context.largePages).pass();
-  const limits = isSitemap ? { maxBodyBytes: MAX_SITEMAP_BYTES } : {};
+  const pass = (lease.request.kind === 'sitemap' ? context.largeSitemaps : context.largePages).pass(context.clock);
   try {
-    return await ask(context, lease, crawlDelayMs, { ...limits, beforeLargeBody: pass.wait });
+    return await ask(context, lease, crawlDelayMs, pass);
   } finally {
     pass.done();
   }
 }
 
-async function ask(
-  context: VisitContext,
-  lease: Lease,
-  crawlDelayMs: number,
-  limits: Pick<FetchRequest, 'maxBodyBytes' | 'beforeLargeBody'>,
-): Promise<Ending> {
+async function ask(context: VisitContext, lease: Lease, crawlDelayMs: number, pass: LargeBodyPass): Promise<Ending> {
   const { clock, stats } = context;
   const { request } = lease;
   const known = await knownVersion(context, request);
@@ -52,7 +46,8 @@ async function ask(
         url: request.url,
         redirect: 'manual',
         accept: (head) => acceptance(context, lease, head),
-        ...limits,
+        beforeLargeBody: pass.wait,
+        ...(request.kind === 'sitemap' ? { maxBodyBytes: MAX_SITEMAP_BYTES } : {}),
         ...(known === undefined ? {} : { validators: { etag: known.etag, lastModified: known.lastModified } }),
       },
       context.signal,
@@ -66,7 +61,7 @@ async function ask(
     return failed(context, lease, error, { endedAt, crawlDelayMs });
   }
   const endedAt = clock.now();
-  const durationMs = endedAt - startedAt;
+  const durationMs = endedAt - startedAt - pass.waitedMs;
   // A stream has only begun: it is counted when its reader is done.
   if (result.acceptance !== 'stream') {
     stats.answered(request.host, result.status, result.contentType, result.bytes, durationMs, endedAt);

@@ -1,3 +1,5 @@
+import type { Clock } from '../ports.ts';
+
 /** How many large sitemaps are kept at once. Each may be of 50 MiB, and takes as much again while it is read. */
 const SITEMAPS_AT_ONCE = 2;
 /** And pages, which take four times their size until their links are found. */
@@ -11,6 +13,8 @@ const PAGE_TURN_MS = 3_000;
 export interface LargeBodyPass {
   /** Resolves when it is this body's turn. */
   readonly wait: () => Promise<void>;
+  /** How long that took, in milliseconds: no time of the server's. */
+  readonly waitedMs: number;
   /** The body is done with, or will never come. */
   done(): void;
 }
@@ -35,7 +39,8 @@ export class LargeBodies {
     this.#turnMs = turnMs;
   }
 
-  pass(): LargeBodyPass {
+  pass(clock: Clock): LargeBodyPass {
+    let waitedMs = 0;
     let turn: NodeJS.Timeout | undefined;
     let begin: (() => void) | undefined;
     const end = (): void => {
@@ -54,13 +59,18 @@ export class LargeBodies {
           keep();
           return Promise.resolve();
         }
+        const from = clock.now();
         return new Promise((resolve) => {
           begin = () => {
+            waitedMs = Math.max(0, clock.now() - from);
             keep();
             resolve();
           };
           this.#waiting.add(begin);
         });
+      },
+      get waitedMs() {
+        return waitedMs;
       },
       done: () => {
         if (begin !== undefined) this.#waiting.delete(begin);
