@@ -1,15 +1,15 @@
-import { CrawlError, toCrawlError } from './errors.ts';
+import { CrawlError } from './errors.ts';
 import { HeldLeases } from './frontier/held-leases.ts';
 import { MOST_AT_ONCE, offerInParts } from './frontier/in-parts.ts';
+import { type Offer, OfferReader } from './frontier/offers.ts';
 import {
   type FrontierSettleResult,
   mustBeLease,
   mustBeOutcome,
-  type Offer,
   type Outcome,
-  putOff,
+  settlementOf,
 } from './frontier/outcome.ts';
-import { type Complete, integer, mustBeStore, mustTake, onlyKnown, show } from './options.ts';
+import { type Complete, integer, mustBeStore, mustTake, onlyKnown } from './options.ts';
 import { Politeness, type PolitenessOptions } from './politeness.ts';
 import type {
   Clock,
@@ -20,11 +20,10 @@ import type {
   LeaseRules,
   OnKnown,
   RecordPatch,
-  Settlement,
   StoreStats,
   UrlRecord,
 } from './ports.ts';
-import { type CanonicalOptions, createRequest, toLevel } from './request.ts';
+import type { CanonicalOptions } from './request.ts';
 import { type SteadyClock, steady } from './steady-clock.ts';
 import type { CrawlRequest } from './types.ts';
 import { canonicalizeUrl } from './url.ts';
@@ -69,7 +68,7 @@ export class Frontier {
   readonly #store: CrawlStore;
   readonly #politeness: Politeness;
   readonly #clock: SteadyClock;
-  readonly #prioritize: ((request: CrawlRequest) => number) | undefined;
+  readonly #offers: OfferReader;
   readonly #canonical: CanonicalOptions | undefined;
   readonly #leaseTtlMs: number;
   readonly #rules: LeaseRules;
@@ -83,7 +82,7 @@ export class Frontier {
     this.#store = options.store;
     this.#politeness = politeness instanceof Politeness ? politeness : new Politeness(politeness);
     this.#clock = steady(options.clock);
-    this.#prioritize = options.prioritize;
+    this.#offers = new OfferReader(options.canonical, options.prioritize);
     this.#canonical = options.canonical;
     this.#leaseTtlMs = integer('leaseTtlMs', options.leaseTtlMs, FRONTIER_DEFAULTS.leaseTtlMs, 1, 2 ** 40);
     this.#rules = this.#politeness.leaseRules(
@@ -111,7 +110,7 @@ export class Frontier {
     const offers = typeof requests === 'string' || requests instanceof URL ? [requests] : requests;
     const isList = typeof (offers as Iterable<Offer> | null | undefined)?.[Symbol.iterator] === 'function';
     mustTake('Frontier.offer', 'a URL, or a list of URLs and requests', isList, requests);
-    const batch = this.#requests(offers);
+    const batch = this.#offers.requests(offers);
     if (batch.length <= MOST_AT_ONCE) return this.#store.offer(batch, this.#clock.now(), onKnown);
     const known: number[] = [];
     const fresh = await offerInParts(this.#store, this.#clock, batch, known);
@@ -145,7 +144,7 @@ export class Frontier {
     this.#mustBeOpen();
     mustBeLease('settle', lease);
     mustBeOutcome(outcome);
-    const outlinks = this.#requests(outcome.outlinks ?? []);
+    const outlinks = this.#offers.requests(outcome.outlinks ?? []);
     if (outlinks.length > MOST_AT_ONCE) return this.#settleInParts(lease, outcome, outlinks, onKnown);
     return this.#settle(lease, outcome, outlinks, onKnown);
   }
@@ -179,7 +178,7 @@ export class Frontier {
     if (verdict !== undefined) this.#held.learn(lease.request.host, patch);
     const settled = await this.#store.settle(
       lease,
-      this.#settlement(lease, outcome, outlinks, patch, now),
+      settlementOf(lease, outcome, { outlinks, host: patch, now, ipDelayMs: this.#politeness.ipDelayMs }),
       now,
       onKnown,
     );
@@ -293,58 +292,4 @@ export class Frontier {
     if (this.#clock.fault !== undefined) throw this.#clock.fault;
     return now;
   }
-
-  #settlement(
-    lease: Lease,
-    outcome: Outcome,
-    outlinks: readonly CrawlRequest[],
-    host: HostPatch,
-    now: number,
-  ): Settlement {
-    const { observation } = outcome;
-    const again = outcome.outcome === 'deferred' || outcome.outcome === 'retry';
-    return {
-      outcome: outcome.outcome,
-      outlinks,
-      host: putOff(host, outcome),
-      requeue: again
-        ? { request: outcome.request ?? lease.request, dueAt: Math.ceil(outcome.dueAt ?? now) }
-        : undefined,
-      addressNextAt:
-        observation === undefined ? undefined : Math.ceil((observation.endedAt || now) + this.#politeness.ipDelayMs),
-      delivered: outcome.delivered,
-      record: outcome.record,
-      meta: outcome.meta,
-    };
-  }
-
-  #requests(offers: Iterable<Offer>): CrawlRequest[] {
-    return Array.from(offers, (offer) => this.#request(offer));
-  }
-
-  #request(offer: Offer): CrawlRequest {
-    if (isRequest(offer)) return offer;
-    const init = typeof offer === 'string' || offer instanceof URL ? { url: offer } : offer;
-    const url = init?.url;
-    const request = typeof url === 'string' || url instanceof URL ? createRequest(init, this.#canonical) : null;
-    if (request === null) {
-      const message = `Only absolute http and https URLs can be crawled, not ${show(url instanceof URL ? url.href : url)}.`;
-      throw new CrawlError('CRAWL_URL_INVALID', message, { url: url === undefined ? undefined : String(url) });
-    }
-    return init.level === undefined && this.#prioritize !== undefined ? this.#levelled(request) : request;
-  }
-
-  #levelled(request: CrawlRequest): CrawlRequest {
-    try {
-      return { ...request, level: toLevel(this.#prioritize?.(request)) };
-    } catch (thrown) {
-      throw toCrawlError(thrown, 'CRAWL_HOOK_FAILED', 'prioritize threw', { url: request.url });
-    }
-  }
-}
-
-function isRequest(offer: Offer): offer is CrawlRequest {
-  return (
-    typeof offer === 'object' && offer !== null && 'key' in offer && 'host' in offer && typeof offer.url === 'string'
-  );
 }

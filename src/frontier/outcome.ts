@@ -1,11 +1,8 @@
 import { mustTake } from '../options.ts';
 import type { Observation } from '../politeness.ts';
 import type { HostPatch, Lease, OutcomeKind, RecordPatch, Settlement, SettleResult } from '../ports.ts';
-import type { RequestInit } from '../request.ts';
 import type { CrawlRequest, HostEvent } from '../types.ts';
-
-/** What a URL may be offered as. */
-export type Offer = string | URL | RequestInit | CrawlRequest;
+import type { Offer } from './offers.ts';
 
 /** How the work on a lease ended. */
 export interface Outcome {
@@ -49,8 +46,36 @@ export function mustBeLease(method: string, lease: Lease): void {
   mustTake(`Frontier.${method}`, 'a lease of this frontier', isLease, lease);
 }
 
+/** What goes into a settlement besides the outcome. */
+interface SettlementParts {
+  readonly outlinks: readonly CrawlRequest[];
+  readonly host: HostPatch;
+  readonly now: number;
+  readonly ipDelayMs: number;
+}
+
+/** What the store is told of an outcome. */
+export function settlementOf(
+  lease: Lease,
+  outcome: Outcome,
+  { outlinks, host, now, ipDelayMs }: SettlementParts,
+): Settlement {
+  const { observation } = outcome;
+  const again = outcome.outcome === 'deferred' || outcome.outcome === 'retry';
+  return {
+    outcome: outcome.outcome,
+    outlinks,
+    host: putOff(host, outcome),
+    requeue: again ? { request: outcome.request ?? lease.request, dueAt: Math.ceil(outcome.dueAt ?? now) } : undefined,
+    addressNextAt: observation === undefined ? undefined : Math.ceil((observation.endedAt || now) + ipDelayMs),
+    delivered: outcome.delivered,
+    record: outcome.record,
+    meta: outcome.meta,
+  };
+}
+
 /** A host's patch with the times until which an outcome puts it off. */
-export function putOff(host: HostPatch, { hostBlockedUntil, hostNextAt }: Outcome): HostPatch {
+function putOff(host: HostPatch, { hostBlockedUntil, hostNextAt }: Outcome): HostPatch {
   if (hostNextAt === undefined && hostBlockedUntil === undefined) return host;
   const later = (own: number | undefined, asked: number | undefined): number =>
     Math.max(own ?? 0, Math.ceil(asked ?? 0));
