@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { type CRAWL_ERROR_CODES, Crawler, type CrawlerOptions, isCrawlError } from '../index.ts';
 import { type Arguments, type Output, readArguments, UsageError } from './arguments.ts';
+import { allowClosedPipes } from './closed-pipes.ts';
 import { startDemo } from './demo.ts';
 import { inspect } from './inspect.ts';
 import { interruptible } from './interrupt.ts';
@@ -23,7 +24,7 @@ const SIGNALLED = 128;
 
 const TERMINAL: Output = {
   out: (text) => void (process.stdout.destroyed || process.stdout.write(text)),
-  err: (text) => void process.stderr.write(text),
+  err: (text) => void (process.stderr.destroyed || process.stderr.write(text)),
 };
 
 /** Faults of the command line rather than of the web. */
@@ -40,6 +41,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set<(typeof CRAWL_ERROR_CODES)[numb
  * @returns the exit code. Never rejects.
  */
 export async function runCli(argv: readonly string[], output: Output = TERMINAL): Promise<number> {
+  if (output === TERMINAL) allowClosedPipes();
   try {
     if (argv[0] === 'inspect') {
       await inspect(argv.slice(1), output);
@@ -89,7 +91,7 @@ async function crawl(
     const unwritten = interrupt.failure();
     if (unwritten !== undefined) errors.unwritten ??= `standard output can't be written: ${unwritten.message}`;
     if (log !== undefined && log.lost > 0) errors.unwritten ??= `${log.lost} lines of the log could not be written`;
-    return exitCode(stats, errors, { given, output, signal: interrupt.signal() });
+    return exitCode(stats, errors, { given, output, signal: interrupt.signal(), unread: interrupt.unread() });
   } finally {
     progress?.stop();
     interrupt.stop();
@@ -123,8 +125,9 @@ function collectErrors(crawler: Crawler): FirstErrors {
 function exitCode(
   { run, all }: RunStats,
   errors: FirstErrors,
-  { given, output, signal }: { given: Arguments; output: Output; signal: NodeJS.Signals | undefined },
+  how: { given: Arguments; output: Output; signal: NodeJS.Signals | undefined; unread: boolean },
 ): number {
+  const { given, output, signal, unread } = how;
   if (errors.unsaved !== undefined) {
     const { CRAWL_HANDLER_TIMEOUT: late = 0, CRAWL_SINK_FAILED: failed = 0 } = run.errorCodes;
     output.err(`error: ${late + failed} pages could not be saved\n  ${errors.unsaved}\n`);
@@ -140,7 +143,7 @@ function exitCode(
     output.err(`error: nothing could be crawled\n  ${errors.limit}\n`);
     return EXIT_CODES.nothing;
   }
-  if (all.pages > 0) return EXIT_CODES.done;
+  if (all.pages > 0 || unread) return EXIT_CODES.done;
   const skips = Object.entries(run.skips)
     .filter(([, count]) => count > 0)
     .map(([reason, count]) => `${count} ${reason}`);
