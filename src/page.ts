@@ -152,8 +152,8 @@ export class FetchedPage implements Page {
     return this.#directives;
   }
 
-  get fingerprint(): string {
-    this.#fingerprint ??= fingerprint(this.body);
+  get fingerprint(): string | undefined {
+    if (this.stream === undefined) this.#fingerprint ??= fingerprint(this.body);
     return this.#fingerprint;
   }
 

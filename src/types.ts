@@ -165,8 +165,8 @@ export interface Page {
   /** What the page calls its own canonical URL (RFC 6596), absolute. */
   readonly canonical: string | undefined;
   readonly directives: RobotsDirectives;
-  /** Digest of `body`: SHA-256, hexadecimal; of a streamed page, whose body is elsewhere, it says nothing. */
-  readonly fingerprint: string;
+  /** Digest of `body`: SHA-256, hexadecimal; `undefined` where the body is a stream. */
+  readonly fingerprint: string | undefined;
   readonly fetchedAt: Date;
   readonly timings: Timings;
   /** Bytes of the body after decompression; of a stream, those that have come so far. */

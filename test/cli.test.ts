@@ -223,6 +223,19 @@ describe('A crawl', () => {
     expect(site.log.map(({ path }) => path)).toEqual(['/', '/1', '/2']);
   });
 
+  test('leaves out of its lines what is not known of a page that is streamed yet', async () => {
+    const image: Answer = (response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('pixels');
+    await using site = await serve({ '/': linkPage(['/a.png'], 'home'), '/a.png': image });
+    const save = join(folder, 'streamed');
+    const ran = await cli(site.url('/'), ...FAST, '-q', '-o', '-', '--save', save);
+    const [home, png] = jsonLines(ran.out);
+    expect(home).toMatchObject({ bytes: Buffer.byteLength(linkPage(['/a.png'], 'home')) });
+    expect(home?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
+    expect(png).toMatchObject({ url: site.url('/a.png'), status: 200, contentType: 'image/png' });
+    expect(png).not.toHaveProperty('bytes');
+    expect(png).not.toHaveProperty('fingerprint');
+  });
+
   test('waits between requests as it is told', async () => {
     await using site = await serve(three);
     await cli(site.url('/'), ...CONTACT, '-q', '--wait', '0.25', '--delay-factor', '0');
@@ -297,6 +310,55 @@ test('The demo keeps to what it is told', async () => {
   const lines = jsonLines(ran.out);
   expect(lines.length).toBeGreaterThan(1);
   expect(Math.max(...lines.map(({ depth }) => Number(depth)))).toBeLessThanOrEqual(1);
+});
+
+describe('A reader that goes early is no fault', () => {
+  const deaf = async (...args: readonly string[]) => {
+    const running = cli(...args);
+    running.child.stdout?.destroy();
+    return running;
+  };
+
+  test.each([[['--help']], [['--version']], [['inspect', '--help']]])('of %o', async (args) => {
+    expect(await deaf(...args)).toMatchObject({ code: 0, signal: null, err: '' });
+  });
+
+  test('of inspect --json', async () => {
+    await using site = await serve(three);
+    const state = join(folder, 'unread');
+    await cli(site.url('/'), ...FAST, '-q', '--state', state);
+    expect(await deaf('inspect', state, '--json')).toMatchObject({ code: 0, signal: null, err: '' });
+    expect(await deaf('inspect', state, site.url('/'), '--json')).toMatchObject({ code: 0, signal: null, err: '' });
+  });
+
+  test.each([['-o'], ['--log']])('of a crawl that never ends, by %s', async (option) => {
+    await using site = await startSite((request, response) => {
+      if (request.url === '/robots.txt') return void response.writeHead(404).end();
+      html(response, linkPage([`${request.url}a`], String(request.url)));
+    });
+    const running = cli(site.url('/'), ...FAST, '--depth', '1000000', option, '-');
+    running.child.stdout?.once('data', () => running.child.stdout?.destroy());
+    const ran = await running;
+    expect(ran).toMatchObject({ code: 0, signal: null });
+    expect(ran.err).not.toMatch(/EPIPE|error: /);
+  });
+
+  test('where it reads both outputs', async () => {
+    await using site = await serve(three);
+    const running = cli(site.url('/'), ...FAST, '-o', '-');
+    running.child.stdout?.destroy();
+    running.child.stderr?.destroy();
+    expect(await running).toMatchObject({ code: 0, signal: null });
+  });
+
+  test('where it reads the progress alone, and the pages are kept', async () => {
+    await using site = await serve(three);
+    const file = join(folder, 'unseen.jsonl');
+    const running = cli(site.url('/'), ...FAST, '-o', file);
+    running.child.stderr?.destroy();
+    expect(await running).toMatchObject({ code: 0, signal: null });
+    expect(jsonLines(await readFile(file, 'utf8'))).toHaveLength(3);
+  });
 });
 
 describe('Ctrl-C', () => {

@@ -239,8 +239,10 @@ describe('streamed pages', () => {
       minDelayMs: 1,
     });
     crawler.on('page', async (page) => {
+      expect(page.fingerprint).toBeUndefined();
       for await (const _ of page.stream ?? []);
       expect(page.bytes).toBe(9);
+      expect(page.fingerprint).toBeUndefined();
     });
     const stats = await crawler.run([site.url('/1'), site.url('/2')]);
     expect(heard.pages).toHaveLength(2);

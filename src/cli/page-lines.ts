@@ -65,7 +65,8 @@ function pageLine(page: Page): string {
     depth: page.depth,
     referrer: page.referrer,
     redirects: page.redirects,
-    bytes: page.bytes,
+    // Of a stream it is known when all is read.
+    bytes: page.stream === undefined ? page.bytes : undefined,
     links: page.links.length,
     fingerprint: page.fingerprint,
     fetchedAt: page.fetchedAt,

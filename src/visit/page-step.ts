@@ -5,6 +5,7 @@ import type { Observation } from '../politeness.ts';
 import type { Lease } from '../ports.ts';
 import { inTurns, nextTurn, turnIsOver } from '../turns.ts';
 import type { Page } from '../types.ts';
+import type { ContentSeen } from './content-seen.ts';
 import type { VisitContext } from './context.ts';
 import { deferred, type Ending } from './ending.ts';
 import { failed } from './failure.ts';
@@ -50,7 +51,7 @@ export async function deliverPage(
   const found = await outlinksOf(context, lease, page);
   warnOfBody(context, page, result);
   const meta = [
-    firstUrl === undefined && hasBody(result) ? context.contentSeen.entry(page.fingerprint, page.url) : undefined,
+    firstUrl === undefined ? seenEntry(context, page, result) : undefined,
     context.versions.delivered(request, result, startedAt),
   ].filter((entry) => entry !== undefined);
   return {
@@ -134,7 +135,13 @@ function closeStream({ stream }: FetchResult): CrawlError | undefined {
 }
 
 async function seenBody(context: VisitContext, page: Page, result: FetchResult): Promise<string | undefined> {
-  return hasBody(result) ? context.contentSeen.check(page.fingerprint, page.url) : undefined;
+  const digest = hasBody(result) ? page.fingerprint : undefined;
+  return digest === undefined ? undefined : context.contentSeen.check(digest, page.url);
+}
+
+function seenEntry(context: VisitContext, page: Page, result: FetchResult): ReturnType<ContentSeen['entry']> {
+  const digest = hasBody(result) ? page.fingerprint : undefined;
+  return digest === undefined ? undefined : context.contentSeen.entry(digest, page.url);
 }
 
 /** Error pages and empty bodies are alike by nature; only real contents are compared. */
