@@ -9,7 +9,7 @@ const SCRIPT = new URL('helpers/large-pages.mjs', import.meta.url).pathname;
 const HOSTS = 32;
 const BYTES = 15_000_000;
 /** In processor time of the thread, so that other processes don't count. */
-const LONGEST_TURN_MS = 250;
+const LONGEST_TURN_MS = 400;
 
 interface Cost {
   readonly pages: number;
@@ -27,12 +27,13 @@ beforeAll(() => {
 
 afterAll(() => compiled?.remove());
 
+// Peaks are 270 to 370 and 640 to 690 MiB; where none waits for others the second is 2 GiB.
 test.each([
-  ['the limit as it is', undefined, 2 * 2 ** 20, 600],
-  ['a limit that lets all of it in', 15 * 2 ** 20, BYTES, 1100],
+  ['the limit as it is', undefined, 2 * 2 ** 20, 700],
+  ['a limit that lets all of it in', 15 * 2 ** 20, BYTES, 1400],
 ] as const)(
   '%s: memory is bounded, and no turn of the event loop is long',
-  { retry: 2, timeout: 90_000 },
+  { timeout: 90_000 },
   async (_, maxBodyBytes, each, mostMiB) => {
     const dist = pathToFileURL(`${compiled?.dist}/index.js`).href;
     const job = JSON.stringify({ dist, hosts: HOSTS, bytes: BYTES, maxBodyBytes });

@@ -2,11 +2,9 @@
 //   node heavy-crawl.mjs '{"dist": URL of the package, "shape": name, "bytes": 15000000, "state": directory or nothing}'
 // The longest turn of the event loop is measured in processor time of the main thread, so that it means something on a
 // machine that others use, too; where the system doesn't tell that, by the clock.
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { openSync, readSync } from 'node:fs';
 import http from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { costOf, forkServer, listenForParent } from './crawl-cost.mjs';
 import { HEAVY_SHAPES, heavyBody } from './heavy-shapes.mjs';
 
 const { role = 'crawl', dist, shape: name, bytes, state } = JSON.parse(process.argv[2]);
@@ -22,20 +20,7 @@ function serve() {
     body ??= heavyBody(shape, bytes, request.headers.host);
     response.writeHead(200, { 'content-type': isIt ? shape.contentType : 'text/html' }).end(isIt ? body : small);
   });
-  server.listen(0, '0.0.0.0', () => process.send(server.address().port));
-  process.on('disconnect', () => process.exit());
-}
-
-/** Nanoseconds that the main thread has run. */
-function runTime() {
-  let file;
-  try {
-    file = openSync('/proc/self/schedstat');
-  } catch {
-    return () => process.hrtime.bigint();
-  }
-  const buffer = Buffer.alloc(64);
-  return () => BigInt(buffer.latin1Slice(0, readSync(file, buffer, 0, 64, 0)).split(' ', 1)[0]);
+  listenForParent(server, '0.0.0.0');
 }
 
 /** A hundred bytes stand for one seed. */
@@ -47,8 +32,7 @@ function seedsOf(start) {
 }
 
 async function crawl() {
-  const server = fork(fileURLToPath(import.meta.url), [JSON.stringify({ role: 'serve', shape: name, bytes })]);
-  const [port] = await once(server, 'message');
+  const server = await forkServer(fileURLToPath(import.meta.url), { shape: name, bytes });
   const { Crawler } = await import(dist);
   const crawler = new Crawler({
     userAgent: 'bench/1.0 (+mailto:bench@example.org)',
@@ -64,7 +48,7 @@ async function crawl() {
     sitemaps: HEAVY_SHAPES[name].kind === 'seeds' ? 'off' : 'auto',
     ...(state === undefined ? {} : { store: state }),
   });
-  const result = { shape: name, pages: 0, errors: 0, longestTurnMs: 0, cpuMs: 0 };
+  const result = { shape: name, pages: 0, errors: 0 };
   crawler.on('page', (page) => {
     result.pages++;
     // What most listeners touch.
@@ -74,31 +58,15 @@ async function crawl() {
     result.errors++;
     result.error = error.code;
   });
-  const now = runTime();
-  let last = now();
-  let longest = 0n;
-  let isRunning = true;
-  const look = () => {
-    const at = now();
-    if (at - last > longest) longest = at - last;
-    last = at;
-    if (isRunning) setImmediate(look);
-  };
-  const seeds = seedsOf(`http://127.0.0.1:${port}/`);
-  const before = process.cpuUsage();
-  last = now();
-  look();
-  const stats = await crawler.run(seeds);
-  look();
-  isRunning = false;
-  const { user, system } = process.cpuUsage(before);
-  server.disconnect();
+  const seeds = seedsOf(`http://127.0.0.1:${server.port}/`);
+  const cost = await costOf(() => crawler.run(seeds));
+  server.close();
   console.log(
     JSON.stringify({
       ...result,
-      skips: stats.skips,
-      longestTurnMs: Math.round(Number(longest) / 1e6),
-      cpuMs: Math.round((user + system) / 1e3),
+      skips: cost.result.skips,
+      longestTurnMs: cost.longestTurnMs,
+      cpuMs: cost.cpuMs,
       rssMb: Math.round(process.resourceUsage().maxRSS / 1024),
     }),
   );
