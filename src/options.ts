@@ -124,9 +124,32 @@ export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value);
   if (typeof value === 'function') return 'a function';
   if (Array.isArray(value)) return 'an array';
-  if (value !== null && typeof value === 'object') return 'an object';
+  if (value !== null && typeof value === 'object') return kindOf(value);
   return String(value);
 }
+
+/** What may stand for something else: to say that it is an object would not tell what is wrong with it. */
+function kindOf(value: object): string {
+  try {
+    if (Buffer.isBuffer(value)) return 'a Buffer';
+    const kind = KINDS.find(([type]) => value instanceof type);
+    if (kind !== undefined) return kind[1];
+  } catch {
+    // A proxy may throw when it is looked at.
+  }
+  return 'an object';
+}
+
+const KINDS = [
+  [RegExp, 'a regular expression'],
+  [URL, 'a URL object'],
+  [Promise, 'a promise'],
+  [Uint8Array, 'a Uint8Array'],
+  [Date, 'a Date'],
+  [Map, 'a Map'],
+  [Set, 'a Set'],
+  [Error, 'an Error'],
+] as const;
 
 function range(min: number, max: number): string {
   return max === Number.POSITIVE_INFINITY ? `of at least ${min}` : `from ${min} to ${max}`;

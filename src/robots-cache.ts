@@ -1,4 +1,5 @@
 import { describeThrown, isCrawlError } from './errors.ts';
+import { mustTake } from './options.ts';
 import type { RobotsSource } from './ports.ts';
 import { type Chain, lifetimeMs, type Outcome, type RobotsAnswer, readAnswer } from './robots-cache/answer.ts';
 import { Entries } from './robots-cache/entries.ts';
@@ -75,9 +76,11 @@ export class RobotsCache {
    * one origin share one request.
    *
    * @param userAgent - The `User-Agent` header; its product token selects the group.
-   * @returns Never rejects: a failure denies, with a reason.
+   * @returns A failure denies, with a reason. Rejects with {@link CrawlError} `CRAWL_OPTION_INVALID` for a `userAgent`
+   * that is no string, and else never.
    */
   async check(url: string, userAgent: string): Promise<RobotsVerdict> {
+    mustTakeAgent('check', userAgent);
     try {
       const origin = robotsOrigin(url);
       const known = this.verdict(url, userAgent);
@@ -94,10 +97,11 @@ export class RobotsCache {
    * What is known about a URL at this moment; a crawler asks when it is about to fetch it, not when it is queued.
    *
    * @returns `undefined` where the file must be fetched or is on its way.
-   * @throws {@link CrawlError} `CRAWL_URL_INVALID`
+   * @throws {@link CrawlError} `CRAWL_URL_INVALID`, or `CRAWL_OPTION_INVALID` for a `userAgent` that is no string.
    */
   verdict(url: string, userAgent: string): RobotsVerdict | undefined {
     const entry = this.#entries.get(robotsOrigin(url));
+    mustTakeAgent('verdict', userAgent);
     if (entry === undefined || !isFresh(entry, this.#now())) return undefined;
     return this.#judge(entry, url, userAgent);
   }
@@ -296,6 +300,11 @@ export class RobotsCache {
     }
     return this.#entries.get(origin);
   }
+}
+
+function mustTakeAgent(method: string, userAgent: unknown): void {
+  const isText = typeof userAgent === 'string';
+  mustTake(`RobotsCache.${method}`, 'a URL, and the User-Agent that will ask for it', isText, userAgent);
 }
 
 function denial(reason: 'robots-unreachable' | 'url-invalid', detail: string): RobotsVerdict {

@@ -23,7 +23,16 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe('Wrong usage ends with 2 and says what is wrong', () => {
   test.each([
     ['no URL', [...CONTACT], 'no URL given'],
-    ['no contact', ['https://example.test/'], '--contact you@example.org'],
+    [
+      'no contact',
+      ['https://example.test/'],
+      'error: A contact is missing, so that who is asked knows whom to talk to. Add --contact',
+    ],
+    [
+      'a user agent without a contact',
+      ['https://example.test/', '--user-agent', 'x/1'],
+      '--user-agent needs a contact',
+    ],
     [
       'a contact that is none',
       ['https://example.test/', '--contact', 'nobody'],

@@ -57,6 +57,14 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   });
 
   describe('Fetcher.fetch()', () => {
+    test('takes a URL object, too, and leaves it as it is', async () => {
+      await using site = await startSite((_, response) => response.end('ok'));
+      await using fetcher = newFetcher();
+      const url = new URL(site.url('/a#part'));
+      expect(await fetcher.fetch({ url })).toMatchObject({ status: 200, finalUrl: site.url('/a') });
+      expect(url.href).toBe(site.url('/a#part'));
+    });
+
     test('gives status, headers and body of an answer, and says who asked', async () => {
       await using site = await startSite((_, response) => {
         response.writeHead(404, { 'content-type': 'Text/HTML; charset=utf-8', 'x-many': ['1', '2'] }).end('gone');

@@ -414,6 +414,18 @@ describe('headers', () => {
   });
 });
 
+test('leaves relative links out where neither the document nor its base says what they are relative to', () => {
+  const links = '<a href=b>relative</a><a href=https://b.example.test/>absolute</a>';
+  const extractor = new LinkExtractor();
+  const urls = (html: string) => extractor.extract({ url: '/docs/', html }).map(({ url }) => url);
+  expect(urls(links)).toEqual(['https://b.example.test/']);
+  expect(urls(`<base href=/docs/>${links}`)).toEqual(['https://b.example.test/']);
+  expect(urls(`<base href=https://a.example.test/docs/>${links}`)).toEqual([
+    'https://a.example.test/docs/b',
+    'https://b.example.test/',
+  ]);
+});
+
 test('never throws, whatever the URL of the document', () => {
   for (const url of ['', 'nonsense', 'mailto:x', 'file:///x', 'http://u:p@a.example.test/#f']) {
     const { links } = scan('<a href=rel></a><a href="http://a.example.test/abs"></a><base href="">', { url });

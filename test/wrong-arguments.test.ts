@@ -267,6 +267,53 @@ const SAYS: Readonly<Record<string, readonly [call: () => unknown, ...says: stri
     'Option "maxBodyBytes" takes a number of bytes, or { html, other }, not "1".',
   ],
   'a URL for a request': [() => new Fetcher({ userAgent: AGENT }).fetch(URL_TEXT as never), "{ url: 'https://...' }"],
+  'a bare pattern': [
+    () => UrlFilter.matching(/a/ as never),
+    'UrlFilter.matching takes { allow: [/.../]',
+    'not a regular',
+  ],
+  'a list of patterns': [() => UrlFilter.matching([/a/] as never), 'takes { allow: [/.../]', 'not an array'],
+  'bytes for a document': [
+    () => new LinkExtractor().extract({ url: URL_TEXT, html: Buffer.from('') as never }),
+    'decodeText makes it of bytes), not a Buffer.',
+  ],
+  'no user agent for rules': [
+    () => new RobotsCache({ source }).check(...([URL_TEXT] as unknown as [string, string])),
+    'RobotsCache.check takes a URL, and the User-Agent that will ask for it, not undefined.',
+  ],
+  'no user agent for a verdict': [
+    () => new RobotsCache({ source }).verdict(...([URL_TEXT] as unknown as [string, string])),
+    'RobotsCache.verdict takes a URL, and the User-Agent',
+  ],
+  'a proxy without its scheme': [
+    () => new Crawler({ userAgent: AGENT, proxy: '127.0.0.4:8080' }),
+    'Write http://127.0.0.4:8080',
+  ],
+  'a named proxy without its scheme': [
+    () => new Crawler({ userAgent: AGENT, proxy: 'proxy.test:3128' }),
+    'Write http://proxy.test:3128',
+  ],
+  'a proxy with a name and without its scheme': [
+    () => new Crawler({ userAgent: AGENT, proxy: 'user:secret@proxy.test:3128' }),
+    'not a text that is none. Write http:// in front of it.',
+  ],
+  'a proxy that is a promise': [
+    () => new Fetcher({ userAgent: AGENT, proxy: (async () => 'http://127.0.0.4:1') as never }).fetch({ url }),
+    '"proxy" failed for https://a.example.test/: it must answer at once, not with a promise',
+  ],
+  'a file for certificates': [
+    () => new Crawler({ userAgent: AGENT, tls: { ca: 'ca/ca.pem' } }),
+    'Option "tls.ca" takes the text of certificates',
+    'not "ca/ca.pem". Of a file give what it holds: readFileSync(path).',
+  ],
+  'a file for one of the certificates': [
+    () => new Fetcher({ userAgent: AGENT, tls: { ca: [Buffer.from(''), 'ca.pem'] } }),
+    'not "ca.pem". Of a file give what it holds',
+  ],
+  'a page worker on the web': [
+    () => new Crawler({ userAgent: AGENT, pageWorker: 'https://a.test/worker.mjs' }),
+    'takes the path or file URL of a module, not "https://a.test/worker.mjs". Modules are loaded from files',
+  ],
   'no domains': [() => UrlFilter.sameDomain([]), 'UrlFilter.sameDomain takes at least one value'],
   'no hosts': [() => UrlFilter.sameHost(new Set<string>()), 'UrlFilter.sameHost takes at least one value'],
   'an async filter': [() => UrlFilter.from((async () => undefined) as never), 'answers at once'],

@@ -1,4 +1,4 @@
-import { acceptPages, type CrawlerOptions, FileSink, type Sink, UrlFilter } from '../index.ts';
+import { acceptPages, CrawlError, type CrawlerOptions, FileSink, type Sink, UrlFilter } from '../index.ts';
 import { type Arguments, version } from './arguments.ts';
 
 const HOMEPAGE_TOKEN = 'polite-crawler';
@@ -8,7 +8,7 @@ export function crawlerOptions(given: Arguments): CrawlerOptions {
   const filter = filterOf(given);
   const sinks: Sink[] = given.save === undefined ? [] : [new FileSink({ directory: given.save })];
   return defined({
-    userAgent: given.userAgent ?? userAgentOf(given.contact),
+    userAgent: userAgentOf(given),
     store: given.state,
     scope: given.scope,
     filter,
@@ -67,10 +67,14 @@ function filterOf(given: Arguments): UrlFilter | undefined {
   );
 }
 
-/** Without a contact the library says what is missing. */
-function userAgentOf(contact: string | undefined): string {
-  const name = `${HOMEPAGE_TOKEN}/${version()}`;
-  return contact === undefined ? name : `${name} (+${contact})`;
+/** @throws {@link CrawlError} `CRAWL_CONTACT_MISSING`; what a user agent that was given lacks, the library says. */
+function userAgentOf({ contact, userAgent }: Arguments): string {
+  if (userAgent !== undefined) return userAgent;
+  if (contact !== undefined) return `${HOMEPAGE_TOKEN}/${version()} (+${contact})`;
+  throw new CrawlError(
+    'CRAWL_CONTACT_MISSING',
+    'A contact is missing, so that who is asked knows whom to talk to. Add --contact you@example.org, or --contact https://example.org/bot.',
+  );
 }
 
 function milliseconds(seconds: number | undefined): number | undefined {

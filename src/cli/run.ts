@@ -158,7 +158,8 @@ function explainFailure(thrown: unknown, output: Output): number {
   if (thrown instanceof UsageError) return thrown.exitCode;
   const code = isCrawlError(thrown) ? thrown.code : 'CRAWL_INTERNAL';
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  const hint = code === 'CRAWL_CONTACT_MISSING' ? ' On the command line: --contact you@example.org' : '';
+  const isUnhinted = code === 'CRAWL_CONTACT_MISSING' && !message.includes('--contact');
+  const hint = isUnhinted ? ' On the command line: --contact you@example.org' : '';
   output.err(`error: ${inFlags(message)}${hint}\n`);
   return USAGE_CODES.has(code) ? EXIT_CODES.usage : EXIT_CODES.nothing;
 }

@@ -94,7 +94,7 @@ export class Fetcher implements RobotsSource {
 
   /** @param origin - That of the URL which the caller named himself, where it is another. */
   async #fetch(request: FetchRequest, signal?: AbortSignal, origin?: string): Promise<FetchResult> {
-    if (this.#closed) throw closedError(request?.url);
+    if (this.#closed) throw closedError(request?.url?.toString());
     checkRequest(request);
     const isSignal = signal === undefined || signal instanceof AbortSignal;
     mustTake('Fetcher.fetch', 'an AbortSignal as its second argument', isSignal, signal);
@@ -214,7 +214,8 @@ function checkValidators(validators: Validators): void {
 
 /** The URL to ask for: credentials and fragment are not sent. */
 function startOf(text: unknown): { readonly url: URL; readonly fragment: string } {
-  const url = typeof text === 'string' ? parseUrl(text) : undefined;
+  // A copy: what is not sent is taken out of it.
+  const url = typeof text === 'string' || text instanceof URL ? parseUrl(String(text)) : undefined;
   if (url === undefined) {
     throw new CrawlError('CRAWL_URL_INVALID', `Not an absolute URL: ${show(text)}`, {
       ...(typeof text === 'string' ? { url: text } : {}),

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { CrawlError, toCrawlError } from '../errors.ts';
 import { show } from '../options.ts';
-import { ignore } from '../promises.ts';
+import { ignore, isThenable } from '../promises.ts';
 
 /** Which proxy a URL is asked for through: one for all, or by URL; `undefined` for none. */
 export type ProxyOption = string | ((url: URL) => string | undefined);
@@ -52,11 +52,13 @@ export function routeOf(proxy: ProxyOption, url: URL): ProxyRoute | undefined {
   let chosen: string | undefined;
   try {
     chosen = proxy(new URL(url));
+    if (isThenable(chosen)) {
+      ignore(chosen);
+      throw new TypeError('it must answer at once, not with a promise');
+    }
   } catch (error) {
     throw toCrawlError(error, 'CRAWL_HOOK_FAILED', `"proxy" failed for ${url.href}`, { url: url.href });
   }
-  // A promise comes too late to count, but must not end the process as an unhandled rejection.
-  ignore(chosen);
   return chosen === undefined || chosen === null ? undefined : parseProxy(chosen);
 }
 
@@ -84,7 +86,7 @@ function parseProxy(proxy: unknown): ProxyRoute {
   const url = new URL(proxy);
   const scheme = Object.hasOwn(SCHEMES, url.protocol) ? SCHEMES[url.protocol] : undefined;
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
-  if (scheme === undefined || host === '') throw noProxy(url.protocol);
+  if (scheme === undefined || host === '') throw noProxy(proxy.includes('://') ? url.protocol : proxy);
   const port = url.port === '' ? scheme.port : Number(url.port);
   const route: ProxyRoute = {
     ...scheme,
@@ -118,8 +120,14 @@ function noProxy(proxy: unknown): CrawlError {
         : show(proxy);
   return new CrawlError(
     'CRAWL_OPTION_INVALID',
-    `Option "proxy" takes a URL of http, https, socks4, socks4a, socks5 or socks5h, or a function that gives one; not ${what}.`,
+    `Option "proxy" takes a URL of http, https, socks4, socks4a, socks5 or socks5h, or a function that gives one; not ${what}.${schemeMissing(proxy)}`,
   );
+}
+
+/** A host and port, as other programs take them. What may hold a password is not repeated. */
+function schemeMissing(proxy: unknown): string {
+  if (typeof proxy !== 'string' || proxy.includes('://') || !/:\d+\/?$/.test(proxy)) return '';
+  return /^[\w.[\]:-]+$/.test(proxy) ? ` Write http://${proxy}` : ' Write http:// in front of it.';
 }
 
 /** The headers that name a proxy's user; none where the proxy's URL names nobody. */

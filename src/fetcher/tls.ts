@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import tls from 'node:tls';
 import { CrawlError } from '../errors.ts';
-import { boolean, onlyKnown } from '../options.ts';
+import { boolean, onlyKnown, wrongOption } from '../options.ts';
 
 /** How secure connections are made; each is as in Node's `tls.connect`. */
 export interface TlsSettings {
@@ -46,6 +46,7 @@ export function checkTls(given: TlsSettings | undefined): TlsSettings {
   if (given === undefined) return {};
   onlyKnown('tls', given, KNOWN);
   boolean('tls.rejectUnauthorized', given.rejectUnauthorized, true);
+  mustBeCertificates(given.ca);
   const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as TlsSettings;
   try {
     tls.createSecureContext(settings as tls.SecureContextOptions);
@@ -55,6 +56,15 @@ export function checkTls(given: TlsSettings | undefined): TlsSettings {
     });
   }
   return settings;
+}
+
+/** Node takes a text without a certificate for none at all, and trusts nobody then. */
+function mustBeCertificates(ca: TlsSettings['ca']): void {
+  for (const text of Array.isArray(ca) ? ca : [ca]) {
+    if (typeof text !== 'string' || text.includes('-----BEGIN')) continue;
+    const takes = 'the text of certificates (-----BEGIN CERTIFICATE-----) or a Buffer of it';
+    throw wrongOption('tls.ca', takes, text, ' Of a file give what it holds: readFileSync(path).');
+  }
 }
 
 export function identityOf(settings: TlsSettings): Identity {

@@ -5,7 +5,7 @@ import type { Validators } from './headers.ts';
 /** What is to be fetched. */
 export interface FetchRequest {
   /** Absolute, http or https. User name, password and fragment are left out of the request. */
-  readonly url: string;
+  readonly url: string | URL;
   /** Sent besides those of the fetcher, and in place of those with the same name. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**

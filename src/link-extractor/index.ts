@@ -37,7 +37,10 @@ export const LINK_EXTRACTOR_DEFAULTS: Complete<LinkExtractorOptions> = {
 
 /** A document to look for links in. */
 export interface LinkDocument {
-  /** Where it was found, after redirects: what relative links are relative to. */
+  /**
+   * Where it was found, after redirects: what relative links are relative to. Where it is not absolute, and no `<base>` is,
+   * these lead nowhere and are left out.
+   */
   readonly url: string;
   /** Its text; empty where only the headers count. */
   readonly html: string;
@@ -222,7 +225,12 @@ function checked(document: LinkDocument): LinkDocument {
     document !== null && typeof document === 'object',
     document,
   );
-  mustTake(call, 'the text of a document as its html', typeof document.html === 'string', document.html);
+  mustTake(
+    call,
+    'the text of a document as its html (decodeText makes it of bytes)',
+    typeof document.html === 'string',
+    document.html,
+  );
   mustTake(call, 'the address of a document as its url', typeof document.url === 'string', document.url);
   const { headers } = document;
   mustTake(

@@ -69,13 +69,17 @@ function threadsOf(threads: unknown): number {
   throw wrongOption('threads', `'auto' or a whole number from 1 to ${MOST_THREADS}`, threads);
 }
 
+const SAVE_IT = ' Modules are loaded from files of this machine alone: save it as one.';
+
 function moduleUrl(module: unknown): string {
   const takes = 'the path or file URL of a module';
   if (module instanceof URL) {
     if (module.protocol === 'file:') return module.href;
-    throw wrongOption('pageWorker', takes, module.href);
+    throw wrongOption('pageWorker', takes, module.href, SAVE_IT);
   }
   if (typeof module !== 'string' || module === '') throw wrongOption('pageWorker', takes, module);
   if (/^file:/i.test(module) && URL.canParse(module)) return new URL(module).href;
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(module) && URL.canParse(module))
+    throw wrongOption('pageWorker', takes, module, SAVE_IT);
   return pathToFileURL(resolve(module)).href;
 }

@@ -62,6 +62,8 @@ export function pathPrefix(prefixes: readonly string[]): PartsFilter {
 
 /** Refuses by regular expressions over the whole URL. */
 export function matching(rules: PatternRules): PartsFilter {
+  if (rules instanceof RegExp || Array.isArray(rules))
+    throw invalid('matching', `{ allow: [/.../], deny: [/.../] }, not ${show(rules)}`);
   onlyKnown('UrlFilter.matching', rules, ['allow', 'deny']);
   const allow = patternList('allow', rules.allow);
   const deny = patternList('deny', rules.deny) ?? [];

@@ -156,7 +156,7 @@ function pause(): Promise<void> {
 }
 
 function locked(directory: string, path: string, { pid, system }: Owner): CrawlError {
-  const where = pid === process.pid ? 'this process' : `process ${pid}`;
+  const where = pid === process.pid ? 'this process' : 'another process';
   const far = system.host === thisSystem().host ? '' : ` on ${system.host}`;
   const advice =
     pid === process.pid && far === ''
