@@ -36,7 +36,7 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
   ],
   CRAWL_BODY_TRUNCATED: [
     ...['tls-cut-in-body', 'tls-cut-in-chunks', 'tls-reset-in-body', 'tls-close-in-body', 'http2-length-short'],
-    ...['http2-length-long', 'http2-reset-in-body', 'http2-close-in-body'],
+    ...['http2-length-long', 'http2-reset-in-body', 'http2-close-in-body', 'http2-data-unasked'],
   ],
   CRAWL_HEADERS_TOO_LARGE: [
     ...['http2-hints-endless', 'http2-hints-large', 'http2-hints-compressed', 'http2-continuation-endless'],
@@ -57,8 +57,9 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
     ...['http2-silence-from-start'],
   ],
   CRAWL_PAGE_TIMEOUT: ['http2-silence-in-body'],
-  // Of the next request on its connection nothing is left to answer with.
-  answer: ['http2-data-one-byte'],
+  // Of the next request on its connection nothing is left to answer with; and what is more than may be sent is so only
+  // where it comes faster than it is read.
+  answer: ['http2-data-one-byte', 'http2-data-unasked'],
 };
 
 const CERTIFICATE_FAULTS = /^certificate-(?!chain)/;

@@ -47,6 +47,20 @@ describe.each(TRANSPORTS)('a connection over %s', (transport) => {
     },
   );
 
+  test('lets a server send a mebibyte before it must wait, as each of its streams does', async () => {
+    const told: unknown[] = [];
+    await using site = await startHttp2Site((request, response) => {
+      told.push(
+        request.stream.session?.state.remoteWindowSize,
+        request.stream.session?.remoteSettings.initialWindowSize,
+      );
+      response.end('page');
+    });
+    await using fetcher = newFetcher();
+    await fetcher.fetch({ url: site.url('/', HOST) });
+    expect(told).toEqual([1_048_576, 1_048_576]);
+  });
+
   test('is closed where HTTP/2 can not be begun on it', async () => {
     await using site = await startHttp2Site((_, response) => void response.end('page'));
     await using fetcher = newFetcher();

@@ -136,7 +136,7 @@ export class Http2 {
     const { maxHeaderBytes, maxHeaderFields } = this.#limits;
     const maxHeaderListSize = maxHeaderBytes + FIELD_BYTES * (maxHeaderFields + PSEUDO_FIELDS);
     try {
-      return http2.connect(hop.target.origin, {
+      const session = http2.connect(hop.target.origin, {
         createConnection: () => wire,
         settings: {
           enablePush: false,
@@ -146,6 +146,9 @@ export class Http2 {
         // Else Node resets the stream of a head with more than 128, and nobody learns why.
         maxHeaderListPairs: MOST_FIELDS,
       });
+      // Of the whole connection it is else 64 KiB, whatever is said of its streams (RFC 9113, 6.9.2).
+      session.setLocalWindowSize(WINDOW_BYTES);
+      return session;
     } catch (error) {
       wire.destroy();
       throw error;
