@@ -224,6 +224,39 @@ describe('hooks that give nonsense', () => {
   });
 });
 
+describe('the URLs of an error', () => {
+  test('are the hop that failed, and where its chain began; explain tells where that was found', async () => {
+    await using site = await startSite((request, response) => {
+      const to = { '/a': '/b', '/b': '/c', '/c': '/a' }[String(request.url)];
+      if (to !== undefined) return void response.writeHead(302, { location: to }).end();
+      if (request.url === '/lost') return void request.socket.destroy();
+      if (request.url === '/') return void html(response, linkPage(['/a', '/lost'], 'home'));
+      response.writeHead(404).end();
+    });
+    const { crawler, heard } = listeningCrawler({ retries: 0 });
+    await crawler.run(site.url('/'));
+    const found = new Map(heard.errors.map(({ error, url }) => [error.code, { error, url }]));
+    expect(found.get('CRAWL_TOO_MANY_REDIRECTS')).toMatchObject({
+      url: site.url('/c'),
+      error: { url: site.url('/a') },
+    });
+    expect(found.get('CRAWL_CONNECTION_LOST')).toMatchObject({
+      url: site.url('/lost'),
+      error: { url: site.url('/lost') },
+    });
+    for (const path of ['/c', '/lost'])
+      expect(await crawler.explain(site.url(path))).toMatchObject({ foundOn: site.url('/') });
+  });
+
+  test('of rules that can’t be had are those of robots.txt, and the page is a skip', async () => {
+    await using site = await startSite((request) => void request.socket.destroy());
+    const heard = await crawl(site.url('/a'), { retries: 0 });
+    const robots = site.url('/robots.txt');
+    expect(heard.errors).toMatchObject([{ url: robots, error: { url: robots, code: 'CRAWL_CONNECTION_LOST' } }]);
+    expect(heard.stats.skips['robots-unreachable']).toBe(1);
+  });
+});
+
 describe('streamed pages', () => {
   test('count with the whole time they took, for the delay and in the statistics', async () => {
     await using site = await startSite((request, response) => {

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readArguments } from '../src/cli/arguments.ts';
+import { type Arguments, readArguments } from '../src/cli/arguments.ts';
+import { crawlerOptions } from '../src/cli/options.ts';
 import { EVENT_LOG_DEFAULTS } from '../src/event-log.ts';
 import { FRONTIER_DEFAULTS } from '../src/frontier.ts';
 import {
@@ -33,6 +34,39 @@ async function knownOptions(call: (options: never) => unknown): Promise<string[]
   }
   throw new Error('The option was taken');
 }
+
+describe('docs/cli.md', () => {
+  test('names the options of the crawler that the command does not give', async () => {
+    const every: Arguments = {
+      ...{
+        urls: [],
+        robots: true,
+        quiet: false,
+        demo: false,
+        userAgent: 'x/1 (+mailto:a@b.test)',
+        state: 'x',
+        save: 'x',
+      },
+      ...{
+        depth: 1,
+        maxPages: 1,
+        maxPagesPerHost: 1,
+        maxDuration: 1,
+        concurrency: 1,
+        wait: 1,
+        delayFactor: 1,
+        maxWait: 1,
+      },
+      ...{ scope: 'any', include: [/x/], sitemaps: 'off', extract: 'navigation', timeout: 1, retries: 1, maxBody: 1 },
+      ...{ header: {}, network: 'any' },
+    };
+    const given = Object.keys(crawlerOptions(every));
+    const rest = (await knownOptions((options) => new Crawler(options))).filter((name) => !given.includes(name));
+    const [, section = ''] = readDoc('docs/cli.md').split('## What the library alone has\n');
+    const table = section.slice(0, section.indexOf('Others can be given')).split('\n').slice(4).join('\n');
+    expect([...table.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(rest.sort());
+  });
+});
 
 describe('docs/options.md', () => {
   const rows = optionRows(readDoc('docs/options.md'));
