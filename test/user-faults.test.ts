@@ -18,6 +18,7 @@ import { compile } from './helpers/compiled.ts';
 import { HASTE, hear, linkPage, pathOf, USER_AGENT } from './helpers/crawl.ts';
 import { html, serve } from './helpers/pages.ts';
 import { loopbackLookup, type Site } from './helpers/site.ts';
+import { CERTIFICATE } from './helpers/tls.ts';
 
 /** Code of the user's, whatever it is called as. */
 type Fault = (...args: unknown[]) => unknown;
@@ -562,7 +563,7 @@ describe('options that are changed after the crawler was made', () => {
     const written: string[] = [];
     const sinks = [{ write: async (page: Page) => void written.push(pathOf(page.url)), close: async () => {} }];
     const allow = [/\/(1|2)?$/];
-    const ca = ['none'];
+    const ca = [CERTIFICATE];
     const seeds = [new URL(site.url('/'))];
     const options = {
       userAgent: USER_AGENT,
