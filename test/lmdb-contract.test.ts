@@ -1,9 +1,10 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { CrawlStore } from '../src/ports.ts';
 import { LmdbStore } from '../src/store/lmdb/index.ts';
+import { LOG_LIMITS } from '../src/store/lmdb/log-limits.ts';
 import { storeContract } from '../src/testing/index.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'lmdb-contract-'));
@@ -27,6 +28,14 @@ async function crash(store: CrawlStore): Promise<void> {
 }
 
 describe('LmdbStore keeps the contract of stores', () => {
+  const reopen = (): Promise<LmdbStore> => LmdbStore.open(directory);
+  for (const { name, run } of storeContract(open, { reopen, crash })) test(name, run);
+});
+
+describe('LmdbStore that writes records to its log first, and merges them, keeps the contract of stores', () => {
+  const usual = { ...LOG_LIMITS };
+  beforeAll(() => void Object.assign(LOG_LIMITS, { from: 0, part: 1, most: 20, work: 2 }));
+  afterAll(() => void Object.assign(LOG_LIMITS, usual));
   const reopen = (): Promise<LmdbStore> => LmdbStore.open(directory);
   for (const { name, run } of storeContract(open, { reopen, crash })) test(name, run);
 });

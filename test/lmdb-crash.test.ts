@@ -3,7 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadLmdb } from '../src/store/lmdb/dependency.ts';
+import { Environment } from '../src/store/lmdb/environment.ts';
 import { LmdbStore } from '../src/store/lmdb/index.ts';
+import { StoreState } from '../src/store/lmdb/state.ts';
 import { Random } from '../src/testing/random.ts';
 import { compile } from './helpers/compiled.ts';
 
@@ -13,6 +16,8 @@ const KILLS_PER_STORE = 6;
 const START_GAP_MS = 400;
 const COMMIT_EVERY_MS = 50;
 const MAX_URLS = 240;
+/** Rows of the log in every other store, few enough that merges are always under way; the rest have none. */
+const LOG_ROWS = 30;
 
 interface Line {
   readonly kind: 'open' | 'offered' | 'asked' | 'answered' | 'settling' | 'settled' | 'closed';
@@ -31,8 +36,11 @@ interface Line {
 }
 
 const root = mkdtempSync(join(tmpdir(), 'lmdb-crash-'));
+const lmdb = await loadLmdb();
 const worker = new URL('helpers/lmdb-worker.mjs', import.meta.url).pathname;
 let built: ReturnType<typeof compile>;
+/** Kills after which a merge was found that had begun and not ended. */
+let midMerge = 0;
 
 beforeAll(() => {
   built = compile('lmdb-crash-dist');
@@ -45,9 +53,13 @@ afterAll(() => {
 
 /** With `lines` the process kills itself right after it has written so many. */
 function start(directory: string, journal: string, run: number, lines = 0): ChildProcess {
-  const numbers = [run, MAX_URLS, COMMIT_EVERY_MS, lines].map(String);
+  const numbers = [run, MAX_URLS, COMMIT_EVERY_MS, lines, hasLog(run) ? LOG_ROWS : 0].map(String);
   const args = [worker, built.dist, directory, journal, ...numbers];
   return spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+function hasLog(run: number): boolean {
+  return Math.floor(run / 1_000) % 2 === 1;
 }
 
 function ended(child: ChildProcess): Promise<number | null> {
@@ -92,6 +104,7 @@ describe.concurrent('a process that is killed at any moment', () => {
       for (let kill = 0; kill < KILLS_PER_STORE; kill++) {
         await killOnce(directory, journal, n * 1_000 + kill, random);
         await checkKnown(directory, read(journal));
+        if (await isMerging(directory)) midMerge++;
       }
       expect(await ended(start(directory, journal, n * 1_000 + 999))).toBe(0);
       const lines = read(journal);
@@ -105,7 +118,21 @@ describe.concurrent('a process that is killed at any moment', () => {
       await checkEnds(directory, lines);
     });
   }
+  afterAll(() => expect(midMerge, 'kills in the middle of a merge').toBeGreaterThanOrEqual(Math.floor(stores / 2)));
 });
+
+/** Whether records of the log are being merged into the table. */
+async function isMerging(directory: string): Promise<boolean> {
+  if (!existsSync(join(directory, 'data.mdb'))) return false;
+  const environment = Environment.open(lmdb, directory, { readOnly: true, mapSize: undefined });
+  const table = environment.table('state');
+  const state = table === undefined ? undefined : new StoreState(table);
+  state?.load();
+  await environment.close();
+  if (state === undefined) return false;
+  const { first, frozen, isMerged } = state.all.recent;
+  return frozen > first && !isMerged;
+}
 
 /** What was acknowledged as offered is there, looked at by another process while nobody has the store open. */
 async function checkKnown(directory: string, lines: readonly Line[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   copyFileSync,
   existsSync,
@@ -17,9 +18,9 @@ import { join } from 'node:path';
 import * as lmdb from 'lmdb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isCrawlError } from '../src/errors.ts';
-import type { LeaseRules } from '../src/ports.ts';
+import type { LeaseRules, StoreStats, UrlRecord } from '../src/ports.ts';
 import { createRequest } from '../src/request.ts';
-import { LmdbStore } from '../src/store/lmdb/index.ts';
+import { LmdbStore, type StoredHost } from '../src/store/lmdb/index.ts';
 import { compile } from './helpers/compiled.ts';
 import { mountMemory } from './helpers/mounts.ts';
 
@@ -66,13 +67,43 @@ async function filled(directory: string = newDirectory(), count = 2_000): Promis
   return directory;
 }
 
+interface Format1 {
+  /** Base64 of all keys and values, as version 1 of the format wrote them. */
+  readonly tables: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** What that version said of the store, and the order in which it leased what waited. */
+  readonly expected: {
+    readonly stats: StoreStats;
+    readonly hosts: readonly StoredHost[];
+    readonly records: Readonly<Record<string, UrlRecord>>;
+    readonly leased: readonly string[];
+  };
+}
+
+/** A store with what the code of format 1 had written after some offers, leases and settlements. */
+async function ofFormat1(): Promise<Format1['expected'] & { readonly directory: string }> {
+  const directory = newDirectory();
+  const text = readFileSync(new URL('helpers/lmdb-format-1.json', import.meta.url), 'utf8');
+  const { tables, expected } = JSON.parse(text) as Format1;
+  const binary = { encoding: 'binary', keyEncoding: 'binary' } as const;
+  const inside = lmdb.open({ path: directory, noSubdir: false, overlappingSync: false, maxDbs: 16, ...binary });
+  for (const [name, entries] of Object.entries(tables)) {
+    const table = inside.openDB<Buffer, Buffer>({ name, ...binary });
+    for (const [key, value] of Object.entries(entries)) {
+      table.putSync(Buffer.from(key, 'base64'), Buffer.from(value, 'base64'));
+    }
+  }
+  await inside.close();
+  return { directory, ...expected };
+}
+
 function digest(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
 
 /** Holds a store in a process of its own. */
-async function hold(directory: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [holder, built.dist, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+async function hold(directory: string, links = 0): Promise<ChildProcess> {
+  const args = [holder, built.dist, directory, String(links)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   await new Promise<void>((resolve, reject) => {
     child.stdout!.once('data', () => resolve());
     child.once('exit', (code) => reject(new Error(`The holder ended with ${code}`)));
@@ -317,35 +348,47 @@ describe('files that are no store', () => {
     const before = digest(path);
     await expect(LmdbStore.open(directory)).rejects.toMatchObject({
       code: 'CRAWL_STORE_FORMAT',
-      message: expect.stringMatching(/format 99.*reads format 2.*version that wrote it/),
+      message: expect.stringMatching(/format 99.*reads 1 and 2.*version that wrote it/),
     });
     expect(digest(path)).toBe(before);
   });
 
-  test('a store of format 1, which has no log of records, is opened and goes on', async () => {
-    const directory = await filled();
-    const options = { path: directory, noSubdir: false, overlappingSync: false, maxDbs: 16 } as const;
-    const inside = lmdb.open({ ...options, encoding: 'binary', keyEncoding: 'binary' });
-    const [state, recent] = ['state', 'recent'].map((name) =>
-      inside.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' }),
-    ) as [lmdb.Database<Buffer, Buffer>, lmdb.Database<Buffer, Buffer>];
-    const { recent: _, ...counters } = JSON.parse(state.get(Buffer.from('counters'))!.toString());
-    inside.transactionSync(() => {
-      state.putSync(Buffer.from('counters'), Buffer.from(JSON.stringify(counters)));
-      state.putSync(Buffer.from('format'), Buffer.from('polite-crawler 1'));
-      recent.dropSync();
-    });
-    await inside.close();
-    const looking = await LmdbStore.open(directory, { readOnly: true });
-    const { seen, queued } = await looking.stats();
-    await looking.close();
+  test('a store that format 1 wrote is read, and goes on as its own version would have', async () => {
+    const { directory, stats, hosts, records, leased } = await ofFormat1();
+    for (const readOnly of [true, false]) {
+      const store = await LmdbStore.open(directory, { readOnly });
+      expect(await store.stats()).toEqual(stats);
+      expect(await store.hosts()).toEqual(hosts);
+      for (const [key, record] of Object.entries(records)) expect(await store.record(key)).toEqual(record);
+      await store.close();
+    }
     const store = await LmdbStore.open(directory);
-    const leases = await store.lease(Date.now(), seen, 1_000, RULES);
-    expect(leases).toHaveLength(queued);
-    for (const { request } of leases) expect(await store.has(request.key)).toBe(true);
-    const again = leases.map(({ request }) => request);
-    expect(await store.offer(again, 1)).toBe(0);
+    const got: string[] = [];
+    for (let now = T0 + 1_000; got.length < stats.queued; now += 100) {
+      for (const lease of await store.lease(now, 100, 600_000, RULES)) {
+        got.push(lease.url);
+        expect(await store.offer([lease.request], now)).toBe(0);
+        await store.settle(lease, { outcome: 'done' }, now);
+      }
+    }
+    expect(got).toEqual(leased);
+    expect(await store.stats()).toMatchObject({ queued: 0, seen: stats.seen });
     await store.close();
+  });
+
+  test('who looks at a store of format 1 goes on looking once another process has brought it to format 2', async () => {
+    const { directory, stats } = await ofFormat1();
+    const looking = await LmdbStore.open(directory, { readOnly: true });
+    expect(await looking.stats()).toEqual(stats);
+    const child = await hold(directory, 120);
+    await expect.poll(async () => (await looking.stats()).seen).toBe(stats.seen + 120);
+    for (let n = 0; n < 120; n++) {
+      expect(await looking.record(`https://host.test/${n}`)).toMatchObject({ state: 'queued' });
+    }
+    await looking.close();
+    const exit = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exit;
   });
 
   test('a store whose directory is deleted while it is open says that all is lost, at the next checkpoint and at the end', async () => {

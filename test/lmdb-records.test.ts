@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { ByteReader, ByteWriter } from '../src/store/lmdb/bytes.ts';
@@ -10,6 +11,7 @@ import { Host } from '../src/store/lmdb/host.ts';
 import { MergeOrder } from '../src/store/lmdb/merge-order.ts';
 import { RecentIndex } from '../src/store/lmdb/recent-index.ts';
 import { StoreState } from '../src/store/lmdb/state.ts';
+import type { Table } from '../src/store/lmdb/table.ts';
 import { UrlRecords } from '../src/store/lmdb/url-records.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'lmdb-records-'));
@@ -34,69 +36,84 @@ const steps = fc.oneof(
   { weight: 1, arbitrary: fc.record({ verb: fc.constantFrom('die', 'reopen') }) },
 ) as fc.Arbitrary<{ verb: string; key?: Buffer; size?: number }>;
 
-/** Limits so narrow that a few steps see the whole life of a log. */
-const LIMITS = { from: 1, part: 1, most: 12, work: 2 };
+/** Limits so narrow that a few steps see the whole life of a log, and its beginning. */
+const LIMITS = { from: 6, part: 1, most: 12, work: 2 };
 
-function open(directory: string) {
+async function open(directory: string) {
   const environment = Environment.open(lmdb, directory, { readOnly: false, mapSize: undefined });
-  const writer = view(environment);
-  writer.state.all.seen = 12;
-  const onlooker = view(environment);
+  const writer = await view(environment);
+  const outside = Environment.open(lmdb, directory, { readOnly: true, mapSize: undefined });
+  const onlooker = await view(outside);
   environment.begin();
-  return { environment, ...writer, onlooker };
+  const close = async (): Promise<void> => {
+    environment.abort();
+    await outside.close();
+    await environment.close();
+  };
+  return { environment, ...writer, onlooker, close };
 }
 
 /** What one process knows of a store. */
-function view(environment: Environment) {
+async function view(environment: Environment) {
   const state = new StoreState(environment.table('state')!);
-  const records = new UrlRecords(environment.table('urls')!, environment.table('recent'), state, LIMITS);
+  const records = new UrlRecords(environment.table('urls')!, () => environment.table('recent'), state, LIMITS);
   state.load();
-  records.load();
+  await records.load();
   return { state, records };
 }
 
-function commit({ environment, state, records }: ReturnType<typeof open>): void {
+function commit({ environment, state, records }: Awaited<ReturnType<typeof open>>): void {
   records.save();
+  state.all.order++;
   state.save();
   environment.commit();
 }
 
-test('records are those that were written last, through merges, deaths, and in the eyes of another process', async () => {
+test('records are those that were written last, through merges, deaths, and in the eyes of one who only reads', async () => {
   let run = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 150, size: 'max' }), async (walk) => {
       const directory = join(root, String(run++));
-      let store = open(directory);
+      let store = await open(directory);
       commit(store);
       store.environment.begin();
       let committed = new Map<string, number>();
       let written = new Map<string, number>();
+      /** What was there after each commit. */
+      const commits = [committed, committed];
       for (const { verb, key = Buffer.alloc(10), size = 0 } of walk) {
         const name = key.toString('hex');
         const record = Buffer.alloc(size + 1, size);
         if (verb === 'put') {
           store.records.put(key, record);
+          if (!written.has(name)) store.state.all.seen++;
           written.set(name, size);
         } else if (verb === 'add') {
           expect(store.records.add(key, record)).toBe(!written.has(name));
-          if (!written.has(name)) written.set(name, size);
+          if (!written.has(name)) {
+            store.state.all.seen++;
+            written.set(name, size);
+          }
         } else if (verb === 'look') {
-          commit(store);
-          committed = new Map(written);
-          store.environment.begin();
+          // It reads a snapshot, which is kept for some turns.
+          await nextTurn();
           const { state, records } = store.onlooker;
           state.load();
           records.look();
-          for (const [at, known] of committed) expect(records.get(Buffer.from(at, 'hex'))?.length).toBe(known + 1);
+          for (const at of written.keys()) {
+            const known = commits[state.all.order]!.get(at);
+            expect(records.get(Buffer.from(at, 'hex'))?.length).toBe(known === undefined ? undefined : known + 1);
+          }
         } else {
           if (verb === 'die') written = new Map(committed);
           else {
             committed = new Map(written);
             commit(store);
+            commits[store.state.all.order] = committed;
           }
           if (verb !== 'commit') {
-            await store.environment.close();
-            store = open(directory);
+            await store.close();
+            store = await open(directory);
           } else store.environment.begin();
         }
         expect(store.records.get(key)?.length).toBe(written.has(name) ? written.get(name)! + 1 : undefined);
@@ -106,11 +123,50 @@ test('records are those that were written last, through merges, deaths, and in t
       }
       const { first, next } = store.state.all.recent;
       expect(next - first).toBeLessThan(12 + 150);
-      await store.environment.close();
+      if (store.state.all.seen < LIMITS.from) expect(next).toBe(1);
+      await store.close();
     }),
     { numRuns: 60, endOnFailure: true },
   );
 }, 120_000);
+
+test('a long log is read with turns of the event loop in between', { timeout: 60_000 }, async () => {
+  const rows = 100_000;
+  const directory = join(root, 'long');
+  const environment = Environment.open(lmdb, directory, { readOnly: false, mapSize: undefined });
+  const state = new StoreState(environment.table('state')!);
+  const log = (): Table | undefined => environment.table('recent');
+  const limits = { from: 0, part: 1, most: 2 * rows, work: 1 };
+  const writer = new UrlRecords(environment.table('urls')!, log, state, limits);
+  state.load();
+  const key = Buffer.alloc(10);
+  const record = Buffer.alloc(40);
+  environment.begin();
+  for (let n = 0; n < rows; n++) {
+    key.writeUInt32BE(n, 4);
+    record.writeUInt32BE(n, 0);
+    writer.put(key, record);
+  }
+  state.save();
+  environment.commit();
+
+  const reader = new UrlRecords(environment.table('urls')!, log, state, limits);
+  let turns = 0;
+  let isRead = false;
+  const count = async (): Promise<void> => {
+    for (; !isRead; turns++) await nextTurn();
+  };
+  const counted = count();
+  await reader.load();
+  isRead = true;
+  await counted;
+  expect(turns).toBeGreaterThan(3);
+  for (const n of [0, 77_777, rows - 1]) {
+    key.writeUInt32BE(n, 4);
+    expect(reader.get(key)?.readUInt32BE(0)).toBe(n);
+  }
+  await environment.close();
+});
 
 test('a merge takes all entries there are, each once, in the order of their keys', () => {
   fc.assert(

@@ -38,6 +38,28 @@ async function committed<T>(directory: string, look: (store: LmdbStore) => Promi
   }
 }
 
+describe('a batch', () => {
+  test('of 200,000 URLs of one host is queued whole and in order', { timeout: 120_000 }, async () => {
+    const store = await LmdbStore.open(newDirectory());
+    const one = request('/');
+    const batch = Array.from({ length: 200_000 }, (_, n) => {
+      const url = `https://host.test/${n}`;
+      return { ...one, url, key: url };
+    });
+    expect(await store.offer(batch, T0)).toBe(200_000);
+    expect(await store.stats()).toMatchObject({ queued: 200_000, seen: 200_000 });
+    for (let n = 0; n < 100; n++) {
+      const [lease] = await store.lease(T0, 1, 1_000, RULES);
+      expect(lease?.url).toBe(batch[n]!.url);
+      await store.settle(lease!, { outcome: 'done' }, T0);
+    }
+    const known: number[] = [];
+    expect(await store.offer(batch, T0, (index) => known.push(index))).toBe(0);
+    expect(known).toHaveLength(200_000);
+    await store.close();
+  });
+});
+
 describe('commits', () => {
   test('a settlement is committed after commitEveryMs at the latest, and is there for its own process at once', async () => {
     const directory = newDirectory();

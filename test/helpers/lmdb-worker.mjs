@@ -1,11 +1,13 @@
 // A small crawl without a network, to be killed: leases, "asks", settles with out-links, and writes down each step as soon
 // as the store has acknowledged it. A line is in the file when `writeSync` returns; it outlives the process.
-//   node lmdb-worker.mjs DIST DIRECTORY JOURNAL SEED MAX_URLS COMMIT_EVERY_MS LINES
-// After so many lines it kills itself, right behind the acknowledgement; 0 for never.
+//   node lmdb-worker.mjs DIST DIRECTORY JOURNAL SEED MAX_URLS COMMIT_EVERY_MS LINES LOG
+// After so many lines it kills itself, right behind the acknowledgement; 0 for never. With a LOG of so many rows, and not
+// 0, records are written to the log from the first URL on, and merged all the time.
 import { openSync, writeSync } from 'node:fs';
 
-const [dist, directory, journal, seed, maxUrls, commitEveryMs, lines] = process.argv.slice(2);
+const [dist, directory, journal, seed, maxUrls, commitEveryMs, lines, logRows] = process.argv.slice(2);
 const { LmdbStore } = await import(`${dist}/store/lmdb/index.js`);
+const { LOG_LIMITS } = await import(`${dist}/store/lmdb/log-limits.js`);
 const { createRequest } = await import(`${dist}/request.js`);
 const { Random } = await import(`${dist}/testing/random.js`);
 
@@ -18,6 +20,8 @@ const random = new Random(Number(seed));
 const file = openSync(journal, 'a');
 
 let written = 0;
+
+if (Number(logRows) > 0) Object.assign(LOG_LIMITS, { from: 0, part: 1, most: Number(logRows), work: 2 });
 
 function log(kind, fields) {
   writeSync(file, `${JSON.stringify({ kind, at: Date.now(), run: Number(seed), ...fields })}\n`);

@@ -13,12 +13,14 @@ import type { CrawlRequest } from '../../types.ts';
 import type { Environment } from './environment.ts';
 import { CrashFloor } from './floor.ts';
 import type { Host } from './host.ts';
+import { listHosts } from './host-listing.ts';
 import { HostTable } from './host-table.ts';
 import { Leases, type Lent } from './leases.ts';
 import { Meta } from './meta.ts';
 import { Names } from './names.ts';
 import { Queues } from './queues.ts';
 import { Schedule } from './schedule.ts';
+import { Session } from './session.ts';
 import { StoreState } from './state.ts';
 import type { StoredHost } from './stored-host.ts';
 import type { Table } from './table.ts';
@@ -52,6 +54,7 @@ export class Core {
   readonly #waiting: Waiting;
   readonly #floor: CrashFloor;
   readonly #leases: Leases;
+  readonly #session: Session;
   readonly #environment: Environment;
 
   constructor(environment: Environment) {
@@ -62,20 +65,21 @@ export class Core {
     this.state = new StoreState(state);
     this.#names = new Names(names, this.state);
     this.#hosts = new HostTable(hosts, addresses, this.#names, this.state);
-    // A store of format 1 that is only looked at has no log.
-    this.#records = new UrlRecords(urls, environment.table('recent'), this.state);
+    this.#records = new UrlRecords(urls, () => environment.table('recent'), this.state);
     this.#urls = new UrlTable(this.#records, this.#names, this.state);
     this.#queues = new Queues(queues);
     this.#schedule = new Schedule(schedule, this.#hosts, this.state);
-    this.#waiting = new Waiting({
+    const parts = {
       hosts: this.#hosts,
       urls: this.#urls,
       queues: this.#queues,
       schedule: this.#schedule,
       state: this.state,
-    });
+    };
+    this.#waiting = new Waiting(parts);
     this.#floor = new CrashFloor(this.state, this.#hosts, this.#schedule);
     this.#leases = new Leases(leases);
+    this.#session = new Session({ ...parts, waiting: this.#waiting, leases: this.#leases });
     this.meta = new Meta(meta);
   }
 
@@ -93,9 +97,9 @@ export class Core {
   }
 
   /** Reads what is in memory only. */
-  load(): void {
+  async load(): Promise<void> {
     this.state.load();
-    this.#records.load();
+    await this.#records.load();
   }
 
   /** Reads anew what another process writes. */
@@ -112,28 +116,12 @@ export class Core {
 
   /** Begins a session of writing: leases of the last one come back. */
   begin(): void {
-    this.state.begin();
-    for (const { host: id, ref, json, level, place } of this.#leases.takeSaved()) {
-      const host = this.#hosts.byId(id);
-      this.#queues.putBack(host, { ref, json, level, place }, 0);
-      if (ref !== undefined) this.#urls.takenBack(ref);
-      this.state.all.queued++;
-      this.#waiting.touch(host);
-    }
-    this.#waiting.changes++;
+    this.#session.begin();
   }
 
   /** Ends the session; leases that are out are given back. */
   end(): void {
-    const out = this.#leases.all();
-    for (const lent of out) {
-      this.#takeBack(lent, 0);
-      if (lent.address !== undefined) this.#schedule.release(lent.address, 0);
-      this.#schedule.place(lent.host);
-    }
-    // Their hosts were asked until now, and what now is only the next caller will tell.
-    this.state.all.clean = out.length === 0;
-    this.#waiting.changes++;
+    this.#session.end();
   }
 
   /** Writes what is in memory only. */
@@ -183,7 +171,7 @@ export class Core {
       this.#urls.ended(ref, outcome, record, lent.leasedAt, undefined);
     }
     for (const [name, value] of settlement.meta ?? []) this.meta.set(name, value);
-    this.#releaseAddress(lent, settlement.addressNextAt ?? 0);
+    this.#schedule.releaseOf(lent, settlement.addressNextAt ?? 0);
     this.#waiting.touch(host);
     const offered = this.#waiting.offer(settlement.outlinks ?? [], now);
     const isLonger = host.gap(this.#schedule.rules) > before.gap || host.blockedUntil > before.blockedUntil;
@@ -205,7 +193,7 @@ export class Core {
     const { host } = lent;
     const address = this.#schedule.move(host, name);
     if (lent.address === address) return 0;
-    this.#releaseAddress(lent, 0);
+    this.#schedule.releaseOf(lent, 0);
     this.#waiting.changes++;
     if (address.holder !== undefined && address.holder !== host) return Math.max(address.nextAt, now + 1);
     if (address.nextAt > now) return address.nextAt;
@@ -226,16 +214,7 @@ export class Core {
 
   /** Those with most waiting first. */
   hosts(most: number): StoredHost[] {
-    const all: StoredHost[] = [];
-    this.#hosts.visitAll(
-      () => {},
-      (host) => {
-        all.push({ ...host.state(), queued: host.waiting });
-        // Sorted now and then, so that a list of the first few never holds a million.
-        if (all.length >= 2 * most + 1000) cut(all, most);
-      },
-    );
-    return cut(all, most);
+    return listHosts(this.#hosts, most);
   }
 
   nextDueAt(now: number, rules: LeaseRules): number | undefined {
@@ -275,13 +254,7 @@ export class Core {
   #begin(now: number, rules: LeaseRules): void {
     if (this.#schedule.apply(rules)) this.#waiting.changes++;
     if (this.#floor.begin(now)) this.#waiting.changes++;
-    for (let lent = this.#leases.expired(now); lent !== undefined; lent = this.#leases.expired(now)) {
-      const { host, key: expiresAt } = lent;
-      host.nextAt = Math.max(host.nextAt, expiresAt + host.gap(rules));
-      this.#takeBack(lent, now);
-      this.#releaseAddress(lent, expiresAt + rules.startGapMs);
-      this.#waiting.touch(host);
-    }
+    this.#session.expire(now);
   }
 
   #handOut(host: Host, now: number, ttlMs: number): Lease {
@@ -312,19 +285,6 @@ export class Core {
     return { fence, request, url: request.url, host: host.state(), leasedAt: now, expiresAt: lent.key };
   }
 
-  #takeBack(lent: Lent, now: number): void {
-    this.#leases.end(lent);
-    this.#waiting.giveBack(lent, 0, now);
-    if (lent.ref !== undefined) this.#urls.takenBack(lent.ref);
-  }
-
-  #releaseAddress(lent: Lent, nextAt: number): void {
-    const { address } = lent;
-    lent.address = undefined;
-    if (address !== undefined) this.#schedule.release(address, nextAt);
-    else if (nextAt > 0 && lent.host.address !== undefined) this.#schedule.delay(lent.host.address, nextAt);
-  }
-
   #patch(host: Host, patch: HostPatch, time: (old: number, given: number) => number): void {
     if (patch.nextAt !== undefined) host.nextAt = time(host.nextAt, patch.nextAt);
     if (patch.blockedUntil !== undefined) host.blockedUntil = time(host.blockedUntil, patch.blockedUntil);
@@ -336,10 +296,4 @@ export class Core {
 function mustExist(table: Table | undefined, name: string): Table {
   if (table === undefined) throw new Error(`The table "${name}" is missing`);
   return table;
-}
-
-function cut(hosts: StoredHost[], most: number): StoredHost[] {
-  hosts.sort((a, b) => b.queued - a.queued || b.pages - a.pages || (a.host < b.host ? -1 : 1));
-  hosts.length = Math.min(hosts.length, most);
-  return hosts;
 }

@@ -37,7 +37,7 @@ export async function openForWriting(directory: string, options: WritingOptions)
     if (head !== undefined) await mustBeOurs(lmdb, directory);
     environment = Environment.open(lmdb, directory, { readOnly: false, mapSize: options.mapSize });
     const core = new Core(environment);
-    core.load();
+    await core.load();
     // Before the first commit: it could overwrite what the last checkpoint needs.
     checkpoints = Checkpoints.open(environment, directory);
     environment.begin();
@@ -63,6 +63,7 @@ export async function openForReading(directory: string, mapSize: number | undefi
   try {
     StoreState.check(environment.table('state'), directory);
     const core = new Core(environment);
+    await core.load();
     return { core, commits: undefined, release: () => environment.close() };
   } catch (thrown) {
     await environment.close();

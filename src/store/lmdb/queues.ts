@@ -14,7 +14,10 @@ const CHUNK = 3;
 const CHUNK_SLOTS = 64;
 const SLOT_BYTES = 6;
 const SITE_BYTES = 4;
-/** Requests of a level that are kept in the record of their host before they go into a chunk together. */
+/**
+ * Requests of a level that are kept in the record of their host before they go into a chunk together. The record is
+ * written anyway, and each host's chunks lie on pages of their own: one URL in them costs a page and those above it.
+ */
 const MOST_RECENT = 16;
 /** The class of what is no page: robots files. */
 const ROBOTS_CLASS = 255;
@@ -38,7 +41,8 @@ export interface Returned extends Taken {
 
 /**
  * The waiting requests of all hosts, each host's beside each other. Never leased: chunks of slots for each level, first
- * in, first out, and in the host's record those that came last: each host's chunks lie on pages of their own. Leased before, and robots files: one entry each, by due time until that has come, then by place.
+ * in, first out, and in the host's record those that came last. Leased before, and robots files: one entry each, by due
+ * time until that has come, then by place.
  */
 export class Queues {
   readonly #table: Table;
@@ -56,7 +60,8 @@ export class Queues {
       queue = { level, head: 0, offset: 0, tail: 0, filled: 0, recent: [] };
       host.levels.push(queue);
     }
-    queue.recent.push(...refs);
+    // One by one: as many arguments as an offer may have URLs would be too many.
+    for (const ref of refs) queue.recent.push(ref);
     if (queue.recent.length > MOST_RECENT) {
       const all = queue.recent.splice(0);
       for (let i = 0; i < all.length; ) i = this.#fill(host, queue, all, i);

@@ -53,13 +53,12 @@ export class RecentIndex {
   forget(least: number): void {
     let kept = 0;
     for (const place of this.#places) if (place >= least && place > 0) kept++;
-    let slots = FEWEST_SLOTS;
-    while (kept >= slots * MOST_LOAD) slots *= 2;
-    this.#rebuild(least, slots);
+    this.#rebuild(least, slotsFor(kept));
   }
 
-  clear(): void {
-    this.#rebuild(Number.POSITIVE_INFINITY, FEWEST_SLOTS);
+  /** Forgets all, and makes room for so many. */
+  clear(most = 0): void {
+    this.#rebuild(Number.POSITIVE_INFINITY, slotsFor(most));
   }
 
   /** All that was written before `end`. */
@@ -105,6 +104,12 @@ export class RecentIndex {
       if (place > 0 && place >= least) this.#insert(sites[slot]!, heads[slot]!, place);
     }
   }
+}
+
+function slotsFor(entries: number): number {
+  let slots = FEWEST_SLOTS;
+  while (entries >= slots * MOST_LOAD) slots *= 2;
+  return slots;
 }
 
 /** The bits behind the site are those of a hash, and those of two sites must not meet. */

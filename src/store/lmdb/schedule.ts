@@ -118,6 +118,14 @@ export class Schedule {
     this.delay(address, nextAt);
   }
 
+  /** Ends a lease's hold on the address of its host; without one, moves that address's clock on. */
+  releaseOf(lease: { address: Address | undefined; readonly host: Host }, nextAt: number): void {
+    const { address, host } = lease;
+    lease.address = undefined;
+    if (address !== undefined) this.release(address, nextAt);
+    else if (nextAt > 0 && host.address !== undefined) this.delay(host.address, nextAt);
+  }
+
   /** Moves an address's clock on. */
   delay(address: Address, nextAt: number): void {
     if (nextAt > address.nextAt) {

@@ -3,11 +3,11 @@ import type { LeaseRules, StoreStats } from '../../ports.ts';
 import type { Table } from './table.ts';
 
 /**
- * Version of the layout of tables and records. Format 1 had no log of recent records, and no recent requests in its hosts:
+ * Versions of the layout of tables and records. Format 1 had no log of recent records, and no recent requests in its hosts:
  * it is read as one in which there are none, and is of format 2 once it was opened for writing.
  */
-const FORMAT = 2;
-const READ_FORMATS = ['1', '2'];
+const FORMATS = [1, 2];
+const FORMAT = Math.max(...FORMATS);
 const FORMAT_KEY = Buffer.from('format');
 const FORMAT_NAME = 'polite-crawler';
 const COUNTERS_KEY = Buffer.from('counters');
@@ -106,10 +106,10 @@ export class StoreState {
         `The database in ${directory} is not a crawl store. Nothing was changed: choose another directory.`,
       );
     }
-    if (!READ_FORMATS.includes(version ?? '')) {
+    if (!FORMATS.includes(Number(version))) {
       throw new CrawlError(
         'CRAWL_STORE_FORMAT',
-        `The store in ${directory} has format ${version}, this version of polite-crawler reads format ${FORMAT}. Nothing was changed: open it with the version that wrote it, or crawl into another directory.`,
+        `The store in ${directory} has format ${version}, this version of polite-crawler reads ${FORMATS.join(' and ')}. Nothing was changed: open it with the version that wrote it, or crawl into another directory.`,
       );
     }
   }

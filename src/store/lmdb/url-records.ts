@@ -1,28 +1,21 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LOG_LIMITS, type LogLimits } from './log-limits.ts';
 import { MergeOrder } from './merge-order.ts';
 import { RecentIndex } from './recent-index.ts';
 import type { StoreState } from './state.ts';
 import type { Table } from './table.ts';
 
 const KEY_BYTES = 10;
-/** When records are written to the log, and how many before they are merged. */
-interface LogLimits {
-  /** Beside fewer known URLs than these, whose pages are written often, the log would cost more than it saves. */
-  readonly from: number;
-  /** This part of all that are known is written before a merge, */
-  readonly part: number;
-  /** but so many at most: an index of 16 MiB, and a log that is read in less than a second. */
-  readonly most: number;
-  /** Rows merged or removed with a commit, at least. */
-  readonly work: number;
-}
-
-const LOG_LIMITS: LogLimits = { from: 1_000_000, part: 1 / 16, most: 400_000, work: 64 };
 /**
  * For each record written since the last commit, records merged, and rows of merged ones removed: so few that a merge
  * costs about the same all the time, and so many that it has ended before as much was written again.
  */
 const MERGED_FOR_EACH = 1.25;
 const REMOVED_FOR_EACH = 8;
+/** The log of a store that is opened is read for so long, in milliseconds, before others have their turn. */
+const READ_MS = 10;
+/** Rows read between two looks at the clock. */
+const READ_ROWS = 128;
 
 /**
  * The records of all URLs by their keys, in two layers, as in a log-structured merge tree (O'Neil and others, 1996). Keys
@@ -34,8 +27,9 @@ const REMOVED_FOR_EACH = 8;
  */
 export class UrlRecords {
   readonly #table: Table;
-  /** `undefined` where a store without one is only looked at. */
-  readonly #log: Table | undefined;
+  readonly #findLog: () => Table | undefined;
+  /** `undefined` where a store of format 1, which has none, is only looked at. */
+  #log: Table | undefined;
   readonly #state: StoreState;
   readonly #limits: LogLimits;
   readonly #index = new RecentIndex();
@@ -46,9 +40,10 @@ export class UrlRecords {
   #order: MergeOrder | undefined;
   #written = 0;
 
-  constructor(table: Table, log: Table | undefined, state: StoreState, limits: LogLimits = LOG_LIMITS) {
+  constructor(table: Table, findLog: () => Table | undefined, state: StoreState, limits: LogLimits = LOG_LIMITS) {
     this.#table = table;
-    this.#log = log;
+    this.#findLog = findLog;
+    this.#log = findLog();
     this.#state = state;
     this.#limits = limits;
   }
@@ -81,29 +76,20 @@ export class UrlRecords {
     return true;
   }
 
-  /** Forgets what is in memory, and reads what was written last. */
-  load(): void {
-    this.#index.clear();
-    const { frozen, isMerged } = this.#state.all.recent;
-    this.#indexed = isMerged ? frozen : 0;
+  /** Forgets what is in memory, and reads the log, with turns of the event loop in between: it may be long. */
+  async load(): Promise<void> {
+    const { frozen, isMerged, first, next } = this.#state.all.recent;
+    this.#indexed = isMerged ? frozen : first;
     this.#order = undefined;
-    this.look();
+    this.#index.clear(next - this.#indexed);
+    while (!this.#read(READ_MS)) await nextTurn();
   }
 
   /** Reads what another process has written since. */
   look(): void {
-    const { first, next } = this.#state.all.recent;
-    if (this.#log === undefined || this.#indexed >= next) return;
-    // Merged rows, too: where one is still there that was indexed before, the later one of its key counts.
-    for (const { key, value } of this.#log.entries(placeKey(Math.max(first, this.#indexed)))) {
-      const slot = this.#slotOf(value);
-      const place = key.readUIntBE(0, 6);
-      if (slot < 0) this.#index.add(value, place);
-      else this.#index.replace(slot, place);
-    }
-    this.#indexed = next;
+    this.#read(Number.POSITIVE_INFINITY);
     // Rows that another process has removed stay in it, and lead to the table.
-    if (this.#index.size > 2 * this.#limits.most) this.#index.forget(first);
+    if (this.#index.size > 2 * this.#limits.most) this.#index.forget(this.#state.all.recent.first);
   }
 
   /** Before a commit: merges a part of what was written, so that it never becomes too much. */
@@ -123,6 +109,29 @@ export class UrlRecords {
 
   get #hasFew(): boolean {
     return this.#state.all.seen < this.#limits.from;
+  }
+
+  /** Reads the log on for so many milliseconds. @returns whether that was all of it. */
+  #read(ms: number): boolean {
+    const { first, next } = this.#state.all.recent;
+    const from = Math.max(first, this.#indexed);
+    if (from >= next) return true;
+    // Another process has made it since.
+    this.#log ??= this.#findLog();
+    const until = performance.now() + ms;
+    let rows = 0;
+    // Merged rows, too: where one is still there that was indexed before, the later one of its key counts.
+    for (const { key, value } of this.#log!.entries(placeKey(from))) {
+      const place = key.readUIntBE(0, 6);
+      if (place >= next) break;
+      const slot = this.#slotOf(value);
+      if (slot < 0) this.#index.add(value, place);
+      else this.#index.replace(slot, place);
+      this.#indexed = place + 1;
+      if (++rows % READ_ROWS === 0 && performance.now() >= until) return false;
+    }
+    this.#indexed = next;
+    return true;
   }
 
   #merge(most: number): void {
