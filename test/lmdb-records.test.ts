@@ -10,6 +10,7 @@ import { Environment } from '../src/store/lmdb/environment.ts';
 import { Host } from '../src/store/lmdb/host.ts';
 import { MergeOrder } from '../src/store/lmdb/merge-order.ts';
 import { RecentIndex } from '../src/store/lmdb/recent-index.ts';
+import { SmallSites } from '../src/store/lmdb/small-sites.ts';
 import { StoreState } from '../src/store/lmdb/state.ts';
 import type { Table } from '../src/store/lmdb/table.ts';
 import { UrlRecords } from '../src/store/lmdb/url-records.ts';
@@ -210,4 +211,21 @@ test('a host keeps its last requests in its record, and one of format 1 has none
   expect(Host.read(new ByteReader().over(record), 1).host.levels).toEqual(host.levels);
   const old = record.subarray(0, record.length - 11);
   expect(Host.read(new ByteReader().over(old), 1).host.levels).toEqual([{ ...host.levels[0], recent: [] }]);
+});
+
+test('new records of a small site that follow one another go past the log, those of a large one do not', () => {
+  const sites = new SmallSites();
+  const keyOf = (site: number): Buffer => {
+    const key = Buffer.alloc(10);
+    key.writeUInt32BE(site);
+    return key;
+  };
+  expect([1, 1, 1, 2, 1, 2, 2].map((site) => sites.follows(keyOf(site)))).toEqual([
+    ...[false, true, true, false, false, false, true],
+  ]);
+  const large = Array.from({ length: 1_500 }, () => sites.follows(keyOf(3)));
+  expect([large[0], large[1], large[999], large[1_000], large[1_499]]).toEqual([false, true, true, false, false]);
+  // As many sites as there may be, and the store still knows which came last.
+  for (let site = 10; site < 70_000; site++) expect(sites.follows(keyOf(site))).toBe(false);
+  expect(sites.follows(keyOf(69_999))).toBe(true);
 });

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LOG_LIMITS, type LogLimits } from './log-limits.ts';
 import { MergeOrder } from './merge-order.ts';
 import { RecentIndex } from './recent-index.ts';
+import { SmallSites } from './small-sites.ts';
 import type { StoreState } from './state.ts';
 import type { Table } from './table.ts';
 
@@ -23,7 +24,8 @@ const READ_ROWS = 128;
  * is written goes to a log first, one behind the other, with an index in memory; now and then the log is merged into the
  * table, a little with each commit and in the order of the keys, where many lie on one page.
  *
- * The number of known URLs never falls, so that once the log is in use nothing goes past it.
+ * The number of known URLs never falls, so that once the log is in use nothing goes past it but new records of a small site
+ * that follow one another, which lie on one page or two.
  */
 export class UrlRecords {
   readonly #table: Table;
@@ -33,6 +35,7 @@ export class UrlRecords {
   readonly #state: StoreState;
   readonly #limits: LogLimits;
   readonly #index = new RecentIndex();
+  readonly #sites = new SmallSites();
   readonly #place: Buffer = Buffer.allocUnsafeSlow(6);
   #row: Buffer = Buffer.allocUnsafeSlow(1_024);
   /** What is in the index is written before this place. */
@@ -72,6 +75,8 @@ export class UrlRecords {
     if (this.#slotOf(key) >= 0) return false;
     if (this.#hasFew) return this.#table.add(key, record);
     if (this.#table.peek(key) !== undefined) return false;
+    // Nothing is in the log that a merge could put over it.
+    if (this.#sites.follows(key)) return this.#table.add(key, record);
     this.#index.add(key, this.#append(key, record));
     return true;
   }
