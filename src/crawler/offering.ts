@@ -41,7 +41,7 @@ export class Offering {
     const sitemaps: CrawlRequest[] = [];
     for (const origin of origins) {
       if (turnIsOver()) await nextTurn();
-      sitemaps.push(...(await this.sitemapsOf(origin, [])));
+      for (const sitemap of await this.sitemapsOf(origin, [])) sitemaps.push(sitemap);
     }
     stats.offered(await frontier.offer(sitemaps));
   }
