@@ -51,6 +51,8 @@ const ENDS: Readonly<Record<string, readonly string[]>> = {
     ...['http2-table-huge', 'http2-status-missing', 'http2-status-switch', 'http2-names-upper-case'],
     ...['http2-settings-huge', 'http2-frame-huge', 'http2-data-early', 'http2-stream-wrong', 'http2-window-too-wide'],
     ...['http2-window-zero', 'http2-text', 'http2-data-one-byte', 'http2-drip'],
+    // Later versions of Node take more than was said, or is allowed, for a breach of the rules.
+    ...['http2-length-short', 'http2-data-unasked'],
   ],
   CRAWL_HEADERS_TIMEOUT: [
     ...['tls-silence-after-handshake', 'http2-silence', 'http2-silence-in-head', 'http2-drip', 'http2-no-streams'],
@@ -132,12 +134,12 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   test('a connection that is given up serves no other request', async () => {
     await using fetcher = newFetcher({ ...OPTIONS, transport, http2: true, timeouts: { headers: 1000 } });
     for (const name of ['http2-head-garbage', 'http2-frame-huge', 'http2-ping-endless', 'http2-silence-from-start']) {
-      const { connections } = server;
       await Promise.all([1, 2].map((n) => endOf(fetcher.fetch({ url: server.url(name, n) }))));
       await vi.waitFor(() => expect(server.openConnections, name).toBe(0));
+      const { connections } = server;
       const { code } = await endOf(fetcher.fetch({ url: server.url(name, 3) }));
       expect(endsOf(ENDS, name), name).toContain(code);
-      expect(server.connections - connections, name).toBe(2);
+      expect(server.connections - connections, name).toBe(1);
     }
   });
 
