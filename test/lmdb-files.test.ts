@@ -16,7 +16,7 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as lmdb from 'lmdb';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { isCrawlError } from '../src/errors.ts';
 import type { LeaseRules, StoreStats, UrlRecord } from '../src/ports.ts';
 import { createRequest } from '../src/request.ts';
@@ -222,11 +222,12 @@ describe('looking with readOnly', () => {
     const viewer = await LmdbStore.open(directory, { readOnly: true });
     await store.offer(batch(0, 3), T0);
     expect((await viewer.stats()).queued).toBe(3);
+    // What is not urgent is committed a moment later.
     const [lease] = await store.lease(T0, 1, 1_000, RULES);
-    expect((await viewer.stats()).leased).toBe(1);
+    await vi.waitFor(async () => expect((await viewer.stats()).leased).toBe(1));
     expect((await viewer.record(lease!.request.key))?.state).toBe('leased');
     await store.settle(lease!, { outcome: 'done' }, T0);
-    expect((await viewer.record(lease!.request.key))?.state).toBe('done');
+    await vi.waitFor(async () => expect((await viewer.record(lease!.request.key))?.state).toBe('done'));
     expect(await viewer.getHost('h0.test')).toMatchObject({ host: 'h0.test' });
     await viewer.close();
     expect(await store.offer(batch(3, 1), T0)).toBe(1);
