@@ -95,6 +95,11 @@ export class FastScan {
     this.#lengths = lengths;
   }
 
+  /** Where it goes on. */
+  get position(): number {
+    return this.#at;
+  }
+
   /**
    * Goes on up to a place, or to the end of what it is in the middle of there.
    * @returns Where it is; negative where it is done, {@link NEEDS_TREE} where only the tree builder can tell what counts.

@@ -186,20 +186,20 @@ function* findReferences(
 ): Generator<void, References, undefined> {
   const references = new References(depth);
   const fast = new FastScan(reader, new Collector(rules, reader, references));
-  if ((yield* runToEnd(fast, 0, characters)) !== NEEDS_TREE) return references;
+  if ((yield* runToEnd(fast, characters)) !== NEEDS_TREE) return references;
   const again = new References(depth);
   const collector = new Collector(rules, reader, again);
   const tree = new TreeScan(reader, collector);
-  if ((yield* runToEnd(tree, 0, characters)) === TOO_MANY_TAGS) {
-    yield* runToEnd(new FastScan(reader, collector, tree.position), tree.position, characters);
+  if ((yield* runToEnd(tree, characters)) === TOO_MANY_TAGS) {
+    yield* runToEnd(new FastScan(reader, collector, tree.position), characters);
   }
   return again;
 }
 
 /** @returns What the scan said at its end. */
-function* runToEnd(scan: FastScan | TreeScan, from: number, characters: number): Generator<void, number, undefined> {
-  for (let at = from; ; ) {
-    at = scan.run(at + characters);
+function* runToEnd(scan: FastScan | TreeScan, characters: number): Generator<void, number, undefined> {
+  for (;;) {
+    const at = scan.run(scan.position + characters);
     if (at < 0) return at;
     yield;
   }

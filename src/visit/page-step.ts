@@ -135,18 +135,19 @@ function closeStream({ stream }: FetchResult): CrawlError | undefined {
 }
 
 async function seenBody(context: VisitContext, page: Page, result: FetchResult): Promise<string | undefined> {
-  const digest = hasBody(result) ? page.fingerprint : undefined;
+  const digest = digestOf(page, result);
   return digest === undefined ? undefined : context.contentSeen.check(digest, page.url);
 }
 
 function seenEntry(context: VisitContext, page: Page, result: FetchResult): ReturnType<ContentSeen['entry']> {
-  const digest = hasBody(result) ? page.fingerprint : undefined;
+  const digest = digestOf(page, result);
   return digest === undefined ? undefined : context.contentSeen.entry(digest, page.url);
 }
 
 /** Error pages and empty bodies are alike by nature; only real contents are compared. */
-function hasBody(result: FetchResult): boolean {
-  return isSuccess(result.status) && result.acceptance === 'buffer' && result.body.length > 0;
+function digestOf(page: Page, result: FetchResult): string | undefined {
+  const hasContents = isSuccess(result.status) && result.acceptance === 'buffer' && result.body.length > 0;
+  return hasContents ? page.fingerprint : undefined;
 }
 
 function isSuccess(status: number): boolean {

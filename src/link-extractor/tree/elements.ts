@@ -100,6 +100,8 @@ export const KNOWN_NAMES: readonly string[] = [
   ...new Set([...HTML_BITS.keys(), ...SVG_BITS.keys(), ...MATHML_BITS.keys(), ...words(OTHER_NAMES)]),
 ];
 
+const IDS: ReadonlyMap<string, number> = new Map(KNOWN_NAMES.map((name, index) => [name, index + 1]));
+
 /** By namespace and number of a known name, the element that stands for all of them. */
 const shared: readonly (readonly OpenElement[])[] = [HTML, SVG, MATHML].map((namespace) =>
   ['', ...KNOWN_NAMES].map((name) => plainElement(name, namespace)),
@@ -114,7 +116,7 @@ function plainElement(name: string, namespace: number): OpenElement {
  * Formatting elements and forms are asked for one by one.
  * @param id - The number of its name among {@link KNOWN_NAMES}, from 1; 0 for a name that is not there.
  */
-export function likeOthers(name: string, namespace: number, id: number = KNOWN_NAMES.indexOf(name) + 1): OpenElement {
+export function likeOthers(name: string, namespace: number, id: number = IDS.get(name) ?? 0): OpenElement {
   return id === 0 ? plainElement(name, namespace) : ((shared[namespace] as readonly OpenElement[])[id] as OpenElement);
 }
 

@@ -1,16 +1,18 @@
 import { endInBody } from './body-ends.ts';
 import { startInBody } from './body-starts.ts';
-import { HTML, IS } from './elements.ts';
+import { bitsOf, HTML, IS } from './elements.ts';
 import { endOfTemplate, startOfHead } from './head.ts';
 import { MODE, type StartTag, type TextRun, type TreeState } from './state.ts';
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-const BODIES = words('tbody tfoot thead');
-const CELLS = words('td th');
 /** Elements that text must not stand in directly. */
 const STRUCTURE = words('table tbody tfoot thead tr');
 const IGNORED_ENDS = words('body caption col colgroup html tbody td tfoot th thead tr');
+
+function isKind(name: string, bits: number): boolean {
+  return (bitsOf(name, HTML) & bits) !== 0;
+}
 
 function isPart(tag: StartTag): boolean {
   return (tag.bits & IS.tablePart) !== 0;
@@ -105,7 +107,7 @@ export function startInTableBody(tree: TreeState, tag: StartTag): void {
 
 export function endInTableBody(tree: TreeState, name: string): void {
   const { stack } = tree;
-  if (BODIES.has(name)) {
+  if (isKind(name, IS.tableBody)) {
     if (!stack.inScope(name, IS.tableScope)) return;
     stack.clearTo(IS.tableBody);
     stack.pop();
@@ -139,7 +141,7 @@ export function endInRow(tree: TreeState, name: string): void {
   if (name === 'tr') leaveRow(tree);
   else if (name === 'table') {
     if (leaveRow(tree)) endInTableBody(tree, name);
-  } else if (BODIES.has(name)) {
+  } else if (isKind(name, IS.tableBody)) {
     if (!tree.stack.inScope(name, IS.tableScope) && !tree.stack.kindInScope(IS.row, IS.tableScope)) return;
     clearRow(tree);
     endInTableBody(tree, name);
@@ -170,7 +172,7 @@ export function startInCell(tree: TreeState, tag: StartTag): void {
 
 export function endInCell(tree: TreeState, name: string): void {
   const { stack } = tree;
-  if (CELLS.has(name)) {
+  if (isKind(name, IS.cell)) {
     if (!stack.inScope(name, IS.tableScope)) return;
     stack.closeImplied(IS.implied);
     stack.popThrough(name);

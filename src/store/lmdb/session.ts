@@ -57,7 +57,7 @@ export class Session {
     const out = leases.all();
     for (const lent of out) {
       this.#takeBack(lent, 0);
-      if (lent.address !== undefined) schedule.release(lent.address, 0);
+      schedule.releaseOf(lent, 0);
       schedule.place(lent.host);
     }
     // Their hosts were asked until now, and what now is only the next caller will tell.
