@@ -68,8 +68,10 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     expect(stats).toMatchObject({ queued: 0, inFlight: 0 });
     expect(site.seen.requests).toBeGreaterThan(PAGES);
     expect(site.seen.moved).toBeGreaterThan(5);
-    expect(errors.length).toBeGreaterThan(30);
-    expect(pages.length).toBeGreaterThan(30);
+    // What is left when the sound pages are done may fail in a row, and then the host is given up with the rest.
+    expect(pages.length + errors.length + stats.skipped).toBe(PAGES + 1);
+    expect(errors.length).toBeGreaterThan(10);
+    expect(pages.length).toBeGreaterThan(PAGES / 2);
     expect(site.seen.most).toBe(connectionsPerHost);
     expect(site.seen.mostConnections).toBeLessThanOrEqual(connectionsPerHost);
   });

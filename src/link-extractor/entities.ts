@@ -54,7 +54,8 @@ export function detached(text: string): string {
   return text.length < 13 ? text : ` ${text}`.slice(1);
 }
 
-/** The same string, put together: until then one that was joined keeps what it was joined from. */
+/** The same string, put together: until then one that was joined keeps what it was joined from. It must not begin with NUL. */
 export function joined(text: string): string {
-  return text.charCodeAt(0) >= 0 ? text : '';
+  // The engine puts it together to look at it, which it leaves out where the answer is clear beforehand.
+  return text.charCodeAt(0) === 0 ? '' : text;
 }
