@@ -1,7 +1,6 @@
 import { endianness } from 'node:os';
+import { PADDING, theMachine } from './machine.ts';
 
-/** So many places behind the end of a text may be looked at; they hold 0. */
-const PADDING = 64;
 /** Memory for texts up to this length is kept for the next one. */
 const KEPT_LENGTH = 2_200_000;
 
@@ -17,14 +16,14 @@ export const OWN_MEMORY = -1;
 
 /**
  * The character codes of a text, which can be read several times faster than those of a string. They hold until codes
- * are asked for again at the same depth.
+ * are asked for again at the same depth. Behind the end there are 64 places that hold 0.
  *
  * @param depth - 0 for a document, 1 for a document within one; texts that do not last have others. {@link OWN_MEMORY} for
  * a document that is read while others are.
  */
 export function codesOf(text: string, depth: number): Uint16Array {
   const needed = text.length + PADDING;
-  let memory = kept[depth];
+  let memory = depth === 0 ? memoryOfDocuments() : kept[depth];
   if (memory === undefined || memory.codes.length < needed) {
     const codes = new Uint16Array(Math.max(needed, 4096, Math.min(needed * 2, KEPT_LENGTH)));
     memory = { codes, bytes: Buffer.from(codes.buffer) };
@@ -40,3 +39,14 @@ export function codesOf(text: string, depth: number): Uint16Array {
 /** Texts of so many characters are not worth a call into the engine. */
 const SHORT = 64;
 const IS_LITTLE_ENDIAN = endianness() === 'LE';
+
+let ofDocuments: Memory | undefined;
+
+/** Memory where documents can be looked at with vector instructions. */
+function memoryOfDocuments(): Memory | undefined {
+  if (ofDocuments !== undefined) return ofDocuments;
+  const codes = theMachine()?.document;
+  if (codes === undefined) return kept[0];
+  ofDocuments = { codes, bytes: Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength) };
+  return ofDocuments;
+}

@@ -2,6 +2,7 @@ import type { Collector } from './collector.ts';
 import { Contexts, END_OF_TEXT, NEEDS_TREE } from './contexts.ts';
 import { attribute, BANG, ENDS_NAME, GT, isLetter, isName, LT, nameOf, QUESTION, SLASH } from './names.ts';
 import { hasText, type MarkupReader } from './reader.ts';
+import { SKIP, TagSkipper } from './tag-skipper.ts';
 
 const STYLE = attribute('style');
 const LETTER_A = 97;
@@ -78,6 +79,7 @@ export class FastScan {
   #inBody = false;
   #formIsOpen = false;
   readonly #contexts: Contexts;
+  readonly #skipper: TagSkipper;
   /** Where to go on. */
   #at: number;
   readonly #allCount: boolean;
@@ -93,6 +95,7 @@ export class FastScan {
     const { kinds, kindsByTags, lengths } = tablesOf(collector);
     this.#kinds = this.#allCount ? kindsByTags : kinds;
     this.#lengths = lengths;
+    this.#skipper = new TagSkipper(reader, collector.rules.tags);
   }
 
   /** Where it goes on. */
@@ -134,7 +137,12 @@ export class FastScan {
     const formIsOpen = this.#formIsOpen;
     // A small integer, unlike infinity, is compared at once.
     const stop = Math.min(until, html.length + 1);
+    const flags = (formIsOpen ? SKIP.formIsOpen : 0) | (readsStyle ? SKIP.styleCounts : 0);
+    const { references } = this.#collector;
+    let skips = true;
     for (let at = from; ; ) {
+      if (skips) at = this.#skipper.skip(at, references.textIsOpen ? flags | SKIP.textIsOpen : flags);
+      skips = true;
       let lt = at;
       let code = codes[lt] as number;
       if (code !== LT) {
@@ -166,7 +174,10 @@ export class FastScan {
         do code = codes[++end] as number;
         while (code > GT || (code !== GT && ((ENDS_NAME[code] as number) & 3) === 0));
         if ((((lengths[letter & 31] as number) >>> (end - lt - 1)) & 1) !== 0) {
-          at = end === lt + 2 && letter === LETTER_A ? this.#anchor(lt, end) : this.#candidate(lt, end);
+          if (end === lt + 2 && letter === LETTER_A) {
+            at = this.#anchor(lt, end);
+            skips = false;
+          } else at = this.#candidate(lt, end);
           if (formIsOpen !== this.#formIsOpen) return at;
         } else if (code === GT) at = end + 1;
         else at = readsStyle ? this.#otherTag(lt, end) : reader.skipAttributes(end);

@@ -20,6 +20,9 @@ ENDS_NAME[SLASH] = 2;
 ENDS_NAME[GT] = 2;
 ENDS_NAME[EQUALS] = 4;
 
+/** The five low bits of the characters that end a tag's name. */
+const END_CODES: readonly number[] = [TAB, LF, FF, CR, SPACE, SLASH, GT].map((code) => code & 31);
+
 /** White space as HTML counts it. */
 export function isSpace(code: number): boolean {
   return code < 64 && ENDS_NAME[code] === 1;
@@ -87,6 +90,24 @@ export class NameTable {
       lengths[letter] = (lengths[letter] as number) | (1 << name.length);
     }
     return lengths;
+  }
+
+  /**
+   * By the five low bits of the first two characters, of which the first one's count 32, those of the third, a bit each: a
+   * superset of the names, which is told by less of them. A name that is shorter has a character behind it that ends it.
+   */
+  beginnings(bits: Int32Array): void {
+    bits.fill(0);
+    for (const name of this.#names) {
+      const [first, second, third] = [0, 1, 2].map((at) => (at < name.length ? [name.charCodeAt(at) & 31] : END_CODES));
+      for (const one of first as number[]) {
+        for (const two of second as number[]) {
+          const at = one * 32 + two;
+          const isOver = name.length === 1;
+          for (const three of third as number[]) bits[at] = isOver ? -1 : (bits[at] as number) | (1 << three);
+        }
+      }
+    }
   }
 
   /** The number of a name in lower case. */

@@ -107,6 +107,10 @@ export class References {
     this.#openText = at + TEXT_END;
   }
 
+  get textIsOpen(): boolean {
+    return this.#openText >= 0;
+  }
+
   closeText(end: number): void {
     if (this.#openText < 0) return;
     this.items[this.#openText] = end;

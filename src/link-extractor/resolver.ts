@@ -1,7 +1,7 @@
 import { resolveUrl } from '../url.ts';
 import { codesOf } from './codes.ts';
 import { detached, joined } from './entities.ts';
-import { hashCode, hashText } from './hashing.ts';
+import { hashCode, hashText, spread } from './hashing.ts';
 
 /** By code of a character: 1 stays as it is in a path and in a query, 2 has a meaning of its own. */
 const CLASSES = new Uint8Array(128);
@@ -27,20 +27,30 @@ const MOST_FAILURES = 100_000;
 /** Depth of the codes of strings that do not stand in a document. */
 const STRINGS = 3;
 
-/** Origins as written that the parser left as they were, or not; pages lead to the same few again and again. */
-const origins = new Map<string, boolean>();
-const MOST_ORIGINS = 4096;
+/** A scheme and an authority as they are written. */
+interface Origin {
+  readonly text: string;
+  readonly hash: number;
+  /** Whether they are in the form that the URL parser gives them: what follows makes no difference. */
+  readonly isPlain: boolean;
+}
+
+/** By their hashes; pages lead to the same few again and again. */
+const origins: (Origin | undefined)[] = Array.from({ length: 1024 });
 const LONGEST_ORIGIN = 250;
 
-/** Whether a scheme and an authority are in the form that the URL parser gives them: what follows makes no difference. */
-function isPlainOrigin(origin: string): boolean {
-  let plain = origins.get(origin);
-  if (plain === undefined) {
-    plain = origin.length <= LONGEST_ORIGIN && resolveUrl(origin) === `${origin}/`;
-    if (origins.size >= MOST_ORIGINS) origins.clear();
-    if (origin.length <= LONGEST_ORIGIN) origins.set(detached(origin), plain);
+/** The origin from `start` to `end`, as far as it is plain. */
+function plainOrigin(text: string, start: number, end: number, hash: number): Origin | undefined {
+  const length = end - start;
+  if (length > LONGEST_ORIGIN) return undefined;
+  const place = spread(hash) & (origins.length - 1);
+  let origin = origins[place];
+  if (origin?.hash !== hash || origin.text.length !== length || !text.startsWith(origin.text, start)) {
+    const written = detached(text.slice(start, end));
+    origin = { text: written, hash, isPlain: resolveUrl(written) === `${written}/` };
+    origins[place] = origin;
   }
-  return plain;
+  return origin.isPlain ? origin : undefined;
 }
 
 /**
@@ -145,12 +155,11 @@ export class Resolver {
     const hostStart = start + (text.startsWith('https://', start) ? 8 : text.startsWith('http://', start) ? 7 : end);
     let slash = hostStart;
     while (slash < end && codes[slash] !== SLASH) slash++;
-    if (slash >= end || !isPlainOrigin(text.slice(start, slash))) return undefined;
+    if (slash >= end) return undefined;
     let hash = 0;
     for (let at = start; at < slash; at++) hash = hashCode(hash, codes[at] as number);
-    if (!isPlain(hash, codes, slash, end)) return undefined;
-    this.hash = plainHash;
-    return detached(text.slice(start, end));
+    const origin = plainOrigin(text, start, slash, hash);
+    return origin && this.#join(origin.text, hash, text, codes, slash, end);
   }
 }
 
@@ -171,7 +180,8 @@ export function documentBase(href: string | undefined, fallback: string | undefi
 /** An absolute URL that the URL parser would leave as it is, without its fragment; `undefined` for all others. */
 function plainUrl(url: string): string | undefined {
   const slash = url.indexOf('/', url.startsWith('https://') ? 8 : 7);
-  if (slash < 0 || !url.startsWith('http') || !isPlainOrigin(url.slice(0, slash))) return undefined;
+  if (slash < 0 || !url.startsWith('http')) return undefined;
+  if (plainOrigin(url, 0, slash, hashText(url.slice(0, slash))) === undefined) return undefined;
   const hash = url.indexOf('#', slash);
   const end = hash < 0 ? url.length : hash;
   return isPlain(0, codesOf(url, STRINGS), slash, end) ? url.slice(0, end) : undefined;
