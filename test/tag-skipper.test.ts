@@ -64,6 +64,32 @@ const SOUP = [
     '</form>',
     'style="a:url(b)"',
   ],
+  ...[
+    '<A HREF="/y" Rel="nofollow">',
+    "<a rel='next' href='/z\"'>",
+    '<a href="/1" href="/2">',
+    '<a\tid="q"href="/3">',
+    '<a\f',
+  ],
+  ...[
+    '<a name="r">',
+    '<a href = "/4">',
+    '<a disabled href="/5">',
+    '<a/href="/6">',
+    '</A >',
+    '</a\0>',
+    '</a1>',
+    '<a data-s="t" ',
+  ],
+  ...[
+    '<a href="/7" style="u:url(v)">',
+    '<abbr title="w">',
+    '<a href="/8"rel="x"/>',
+    ' href="/9"',
+    ' rel="nofollow"',
+    '<a>',
+    '<a ',
+  ],
   ...[' style=url(c)', '<td width=5 title="x">', '<i ="j">', '<k"l="m>n">', '<o=p q="r">', 'text of some length, '],
 ];
 
@@ -80,6 +106,12 @@ const DOCUMENTS: Readonly<Record<string, (seed: number) => string>> = {
   'with one tag of any length': (seed) =>
     `<p>${'t'.repeat(seed % 5)}<span ${'c'.repeat(seed % 67)}="${'d<a href=e>"'.slice(0, seed % 12)}${'f'.repeat(seed % 71)}"><a href="/g${seed}">h</a>`,
 };
+
+test('more links than are passed in one go', () => {
+  const html = `<p>${Array.from({ length: 2000 }, (_, n) => `<a href="/${n}">${n}</a>`).join('')}`;
+  const links = new LinkExtractor().extract({ url, html });
+  expect(links.map((link) => link.text)).toEqual(Array.from({ length: 2000 }, (_, n) => String(n)));
+});
 
 test('the code that runs is made of the code that is read', async () => {
   expect(readFileSync(join(root, 'src/link-extractor/skip-code.ts'), 'utf8')).toBe(await assemble());

@@ -25,7 +25,8 @@ const FORMMETHOD = attribute('formmethod');
 const SRCDOC = attribute('srcdoc');
 const CANONICAL_SPOILERS = [attribute('hreflang'), attribute('lang'), attribute('media'), TYPE];
 
-const A_HREF = staticSource('a/href');
+/** Source of the links of `a`. */
+export const A_HREF: number = staticSource('a/href');
 const LINK_HREF = staticSource('link/href');
 const LINK_IMAGESRCSET = staticSource('link/imagesrcset');
 const META_REFRESH = staticSource('meta/refresh');

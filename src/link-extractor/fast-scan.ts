@@ -1,4 +1,4 @@
-import type { Collector } from './collector.ts';
+import { A_HREF, type Collector } from './collector.ts';
 import { Contexts, END_OF_TEXT, NEEDS_TREE } from './contexts.ts';
 import { attribute, BANG, ENDS_NAME, GT, isLetter, isName, LT, nameOf, QUESTION, SLASH } from './names.ts';
 import { hasText, type MarkupReader } from './reader.ts';
@@ -95,7 +95,7 @@ export class FastScan {
     const { kinds, kindsByTags, lengths } = tablesOf(collector);
     this.#kinds = this.#allCount ? kindsByTags : kinds;
     this.#lengths = lengths;
-    this.#skipper = new TagSkipper(reader, collector.rules.tags);
+    this.#skipper = new TagSkipper(reader, collector.rules.tags, collector.references, A_HREF);
   }
 
   /** Where it goes on. */
@@ -138,10 +138,9 @@ export class FastScan {
     // A small integer, unlike infinity, is compared at once.
     const stop = Math.min(until, html.length + 1);
     const flags = (formIsOpen ? SKIP.formIsOpen : 0) | (readsStyle ? SKIP.styleCounts : 0);
-    const { references } = this.#collector;
     let skips = true;
     for (let at = from; ; ) {
-      if (skips) at = this.#skipper.skip(at, references.textIsOpen ? flags | SKIP.textIsOpen : flags);
+      if (skips) at = this.#skipper.skip(at, flags);
       skips = true;
       let lt = at;
       let code = codes[lt] as number;

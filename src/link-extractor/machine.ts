@@ -3,13 +3,18 @@ import { SKIP_CODE } from './skip-code.ts';
 
 /** Bytes of the table of names, from address 0 on. */
 const NAMES_BYTES = 4096;
+/** Bytes of the links that were passed, behind it: their number, and six addresses each. */
+const LINKS_BYTES = 12_352;
+/** Where in {@link Machine.links} the first one stands, and how far apart they are. */
+export const FIRST_LINK = 4;
+export const LINK_FIELDS = 6;
 /** Characters of the window, behind which that of a document begins that is kept there as a whole. */
 export const WINDOW = 32_768;
 /** Characters of the longest document that is. */
 const LONGEST = 2_200_000;
 /** Characters behind the end of both that may be looked at. */
 export const PADDING = 64;
-const WINDOW_AT = NAMES_BYTES;
+const WINDOW_AT = NAMES_BYTES + LINKS_BYTES;
 const DOCUMENT_AT = WINDOW_AT + (WINDOW + PADDING) * 2;
 const PAGE_BYTES = 65_536;
 
@@ -21,6 +26,8 @@ export interface Machine {
   readonly skip: Skip;
   /** What names are of interest. */
   readonly names: Int32Array;
+  /** How many links were passed, and from {@link FIRST_LINK} on where they stand. */
+  readonly links: Int32Array;
   readonly window: Uint16Array;
   readonly document: Uint16Array;
 }
@@ -56,6 +63,7 @@ function made(): Machine | undefined {
     return {
       skip,
       names: new Int32Array(memory.buffer, 0, NAMES_BYTES / 4),
+      links: new Int32Array(memory.buffer, NAMES_BYTES, LINKS_BYTES / 4),
       window: new Uint16Array(memory.buffer, WINDOW_AT, WINDOW + PADDING),
       document: new Uint16Array(memory.buffer, DOCUMENT_AT, LONGEST + PADDING),
     };

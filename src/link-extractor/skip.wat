@@ -1,13 +1,25 @@
-;; Passes over the markup of a body that no link can come from: text, and tags of no interest that are as they should be.
+;; Passes over the markup of a body as long as it is as it should be: text, tags of no interest, and links, which it notes.
 ;; Of 64 characters it is found in one go where those stand that mean something, a bit each; the rest is done with these
 ;; bits, since what can't be foretold, how long a name is, say, costs more than to look at characters that do not matter.
 ;; `tag-skipper.ts` says what is kept where, and goes on where this stops. `npm run wasm` makes `skip-code.ts` of it.
 (module
   (import "own" "memory" (memory 69 69))
 
+  ;; Whether a character ends the name of an element: white space, `/` or `>`.
+  (func $ends_name (param $code i32) (result i32)
+    (i32.or
+      (i32.or (i32.eq (local.get $code) (i32.const 62)) (i32.eq (local.get $code) (i32.const 32)))
+      (i32.or
+        (i32.eq (local.get $code) (i32.const 47))
+        (i32.and
+          (i32.le_u (i32.sub (local.get $code) (i32.const 9)) (i32.const 4))
+          (i32.ne (local.get $code) (i32.const 11))))))
+
   ;; $at: where to begin, within text; $last: where the last `>` stands that is known, behind $at. Both are addresses, as is
   ;; the result: the first `<` that somebody else has to look at, or the place behind $last.
-  ;; $flags: 1 a form is open, 2 style attributes count, 4 the text of a link is open.
+  ;; $flags: 1 a form is open, 2 style attributes count, 4 the text of a link is open that was noted before.
+  ;; From 4096 on it leaves the number of the links that it passed, and from 4112 on six addresses of each: of the value of
+  ;; its href, of that of its rel (0 where it has none), and of its text (the end is 0 where that has not ended).
   (func (export "skip") (param $at i32) (param $last i32) (param $flags i32) (result i32)
     (local $part0 v128) (local $part1 v128) (local $part2 v128) (local $part3 v128)
     (local $lt_code v128) (local $gt_code v128) (local $quote_code v128) (local $apostrophe_code v128)
@@ -15,6 +27,12 @@
     (local $lt i64) (local $gt i64) (local $quote i64) (local $apostrophe i64) (local $equals i64) (local $space i64)
     (local $from i64) (local $end i64) (local $open i64) (local $close i64)
     (local $tag i32) (local $code i32) (local $place i32)
+    (local $links i32) (local $text i32) (local $name i32) (local $value i32) (local $found i32)
+    (local $href i32) (local $href_end i32) (local $rel i32) (local $rel_end i32)
+    (local $eight v128)
+    ;; $links: where the next link goes; $text: the one whose text is open, or 0.
+    (local.set $links (i32.const 4112))
+    (i32.store (i32.const 4096) (i32.const 0))
     (local.set $lt_code (i8x16.splat (i32.const 60)))
     (local.set $gt_code (i8x16.splat (i32.const 62)))
     (local.set $quote_code (i8x16.splat (i32.const 34)))
@@ -101,16 +119,117 @@
             ;; `</f` may end a form.
             (if (i32.and (i32.eq (local.get $code) (i32.const 102)) (i32.and (local.get $flags) (i32.const 1)))
               (then (return (local.get $tag))))
-            ;; `</a` and no letter may end the text of a link.
-            (if (i32.and (i32.eq (local.get $code) (i32.const 97)) (i32.shr_u (local.get $flags) (i32.const 2)))
+            ;; `</a` ends the text of a link.
+            (if (i32.eq (local.get $code) (i32.const 97))
               (then
-                (if (i32.gt_u
-                      (i32.sub (i32.or (i32.load16_u offset=6 (local.get $tag)) (i32.const 32)) (i32.const 97))
-                      (i32.const 25))
-                  (then (return (local.get $tag)))))))
+                (if (call $ends_name (i32.load16_u offset=6 (local.get $tag)))
+                  (then
+                    (if (i32.and (local.get $flags) (i32.const 4)) (then (return (local.get $tag))))
+                    (if (local.get $text)
+                      (then
+                        (i32.store offset=20 (local.get $text) (local.get $tag))
+                        (local.set $text (i32.const 0)))))))))
           (else
             (if (i32.gt_u (i32.sub (i32.or (local.get $code) (i32.const 32)) (i32.const 97)) (i32.const 25))
               (then (return (local.get $tag))))
+            (if (i32.eq (i32.or (local.get $code) (i32.const 32)) (i32.const 97))
+              (then
+                (if (call $ends_name (i32.load16_u offset=4 (local.get $tag)))
+                  (then
+                    (if (i32.and (local.get $flags) (i32.const 4)) (then (return (local.get $tag))))
+                    ;; There is room for 512.
+                    (if (i32.ge_u (local.get $links) (i32.const 16400)) (then (return (local.get $tag))))
+                    (local.set $href (i32.const 0))
+                    (local.set $rel (i32.const 0))
+                    (local.set $rel_end (i32.const 0))
+                    (local.set $place (i32.add (local.get $tag) (i32.const 4)))
+                    (loop $attribute
+                      (loop $white_space
+                        (local.set $code (i32.load16_u (local.get $place)))
+                        (if (i32.le_u (local.get $code) (i32.const 32))
+                          (then
+                            ;; Other control characters begin a name.
+                            (if (i32.eqz (call $ends_name (local.get $code))) (then (return (local.get $tag))))
+                            (local.set $place (i32.add (local.get $place) (i32.const 2)))
+                            (br $white_space))))
+                      (if (i32.ne (local.get $code) (i32.const 62))
+                        (then
+                          (local.set $name (local.get $place))
+                          (loop $letter
+                            (local.set $code (i32.load16_u (local.get $place)))
+                            (local.set $place (i32.add (local.get $place) (i32.const 2)))
+                            (br_if $letter (i32.gt_u (local.get $code) (i32.const 62)))
+                            (if (i32.ne (local.get $code) (i32.const 61))
+                              (then
+                                ;; Digits, `-`, `.` and `:` are as good as letters; the rest is for others to judge.
+                                (br_if $letter (i32.le_u (i32.sub (local.get $code) (i32.const 48)) (i32.const 10)))
+                                (br_if $letter (i32.le_u (i32.sub (local.get $code) (i32.const 45)) (i32.const 1)))
+                                (return (local.get $tag)))))
+                          ;; $place is behind the `=` now.
+                          (local.set $found
+                            (i32.shr_u (i32.sub (i32.sub (local.get $place) (i32.const 2)) (local.get $name)) (i32.const 1)))
+                          (local.set $code (i32.load16_u (local.get $place)))
+                          (if (i32.or
+                                (i32.and (i32.ne (local.get $code) (i32.const 34)) (i32.ne (local.get $code) (i32.const 39)))
+                                (i32.eqz (local.get $found)))
+                            (then (return (local.get $tag))))
+                          (local.set $value (i32.add (local.get $place) (i32.const 2)))
+                          (local.set $place (local.get $value))
+                          (local.set $eight (i16x8.splat (local.get $code)))
+                          (block $value_ends
+                            (loop $more
+                              (local.set $code (i16x8.bitmask (i16x8.eq (v128.load (local.get $place)) (local.get $eight))))
+                              (br_if $value_ends (local.get $code))
+                              (local.set $place (i32.add (local.get $place) (i32.const 16)))
+                              (br_if $more (i32.lt_u (local.get $place) (local.get $last))))
+                            (return (local.get $tag)))
+                          (local.set $place
+                            (i32.add (local.get $place) (i32.shl (i32.ctz (local.get $code)) (i32.const 1))))
+                          (if (i32.ge_u (local.get $place) (local.get $last)) (then (return (local.get $tag))))
+                          ;; `href` and `rel` in any case; of two with one name the first counts.
+                          (if (i32.and (i32.eq (local.get $found) (i32.const 4)) (i32.eqz (local.get $href)))
+                            (then
+                              (if (i64.eq
+                                    (i64.or (i64.load (local.get $name)) (i64.const 0x0020002000200020))
+                                    (i64.const 0x0066006500720068))
+                                (then
+                                  (local.set $href (local.get $value))
+                                  (local.set $href_end (local.get $place))))))
+                          (if (i32.and (i32.eq (local.get $found) (i32.const 3)) (i32.eqz (local.get $rel)))
+                            (then
+                              (if (i64.eq
+                                    (i64.or
+                                      (i64.and (i64.load (local.get $name)) (i64.const 0x0000ffffffffffff))
+                                      (i64.const 0x0000002000200020))
+                                    (i64.const 0x0000006c00650072))
+                                (then
+                                  (local.set $rel (local.get $value))
+                                  (local.set $rel_end (local.get $place))))))
+                          ;; `style`, for all that is known.
+                          (if (i32.and
+                                (i32.eq (local.get $found) (i32.const 5))
+                                (i32.and (i32.shr_u (local.get $flags) (i32.const 1)) (i32.const 1)))
+                            (then
+                              (if (i32.eq (i32.or (i32.load16_u (local.get $name)) (i32.const 32)) (i32.const 115))
+                                (then (return (local.get $tag))))))
+                          (local.set $place (i32.add (local.get $place) (i32.const 2)))
+                          (br $attribute))))
+                    ;; $place is at the `>` now. The text of a link ends where the next begins, whether that leads anywhere.
+                    (local.set $at (i32.add (local.get $place) (i32.const 2)))
+                    (if (local.get $text) (then (i32.store offset=20 (local.get $text) (local.get $tag))))
+                    (local.set $text (i32.const 0))
+                    (if (local.get $href)
+                      (then
+                        (i32.store (local.get $links) (local.get $href))
+                        (i32.store offset=4 (local.get $links) (local.get $href_end))
+                        (i32.store offset=8 (local.get $links) (local.get $rel))
+                        (i32.store offset=12 (local.get $links) (local.get $rel_end))
+                        (i32.store offset=16 (local.get $links) (local.get $at))
+                        (i32.store offset=20 (local.get $links) (i32.const 0))
+                        (local.set $text (local.get $links))
+                        (local.set $links (i32.add (local.get $links) (i32.const 24)))
+                        (i32.store (i32.const 4096) (i32.add (i32.load (i32.const 4096)) (i32.const 1)))))
+                    (br $block)))))
             ;; By the first two characters of a name, a bit for each third one that names of interest have.
             (if (i32.and
                   (i32.const 1)
