@@ -57,15 +57,20 @@ const steps = {
       'canonicalForm, parsed before': () => each(links, (link) => canonicalForm(link)),
     },
   }),
-  extract: () => ({
-    unit: 'page of 30 KB',
-    count: pages.length,
-    most: 1 / 4,
-    runs: {
-      LinkExtractor: () => each(pages, ({ url }, number) => extractor.scan({ url, html: texts[number] })),
-      'htmlparser2 Parser': () => each(texts, (html) => new Parser({}).end(html)),
-    },
-  }),
+  extract: () => {
+    // So that the engine has compiled both before they count.
+    const often = Array.from({ length: 5 });
+    return {
+      unit: 'page of 30 KB',
+      count: pages.length * often.length,
+      most: 1 / 5,
+      runs: {
+        LinkExtractor: () =>
+          each(often, () => each(pages, ({ url }, number) => extractor.scan({ url, html: texts[number] }))),
+        'htmlparser2 Parser': () => each(often, () => each(texts, (html) => new Parser({}).end(html))),
+      },
+    };
+  },
   robots: () => {
     const rules = ['/private/', '/cgi-bin/', '/search', '/*.pdf$', '/tmp', '/d3/page-1', '/q?id=7&'];
     const file = ['User-agent: *', ...rules.map((rule) => `Disallow: ${rule}`), 'Allow: /d3/'].join('\n');
