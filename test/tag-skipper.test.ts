@@ -3,9 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { LinkExtractor, type LinkProfile, type ScanResult, scanInSteps } from '../src/link-extractor/index.ts';
-import { theMachine } from '../src/link-extractor/machine.ts';
+import { vectorCode } from '../src/link-extractor/vector-code.ts';
 import { assemble } from './helpers/assemble.mjs';
 import { nastyDocument, random } from './helpers/nasty-html.ts';
 
@@ -107,6 +109,51 @@ const DOCUMENTS: Readonly<Record<string, (seed: number) => string>> = {
     `<p>${'t'.repeat(seed % 5)}<span ${'c'.repeat(seed % 67)}="${'d<a href=e>"'.slice(0, seed % 12)}${'f'.repeat(seed % 71)}"><a href="/g${seed}">h</a>`,
 };
 
+test.each<[html: string, links: string[]]>([
+  ['<p><i ="l><a href=/x>m">', ['/x']],
+  ['<p><i a.="l><a href=/x>m">', []],
+  ['<p><b="><a href=/y>">', ['/y']],
+  ['<p><b\u{1}a="><a href=/y>">', ['/y']],
+  ['<p><form action=/a></form><form action=/b></form>', ['/a', '/b']],
+  ['<p><form action=/a></b></form x><form action=/b></form>', ['/a', '/b']],
+  ['<p><a href="/c">t</a\u{1}>u</a>', ['/c']],
+  ['<p><a\u{1}href="/d"><a href="/e">', ['/e']],
+  ['<p><a x=y" href="/f"><a href="/g">', ['/f', '/g']],
+  ['<p><a ="" href="/h"><a ""href="/i">', ['/h']],
+])('what only seems to be as it should be: %j', (html, links) => {
+  const { origin } = new URL(url);
+  const found = new LinkExtractor({ profile: 'exhaustive' }).extract({ url, html });
+  expect(found.map((link) => link.url)).toEqual(links.map((link) => origin + link));
+});
+
+test.each<[name: string, text: string]>([
+  ['tags of no interest', '<b>x</b>'],
+  ['end tags', '</a>'],
+  ['links', '<a href=/>'],
+  ['text', 'a < b > c, '],
+])('a long document of nothing but %s is read in steps', (_, part) => {
+  const html = `<p>${part.repeat(2_000_000 / part.length)}`;
+  let steps = 0;
+  for (const running = scanInSteps(new LinkExtractor(), { url, html }); running.next().done !== true; ) steps++;
+  expect(steps).toBeGreaterThan(html.length / 100_000);
+});
+
+test('a document that was read in steps is let go', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const scan = (): void => {
+    const html = `<p>${'<b>x</b><a href="/l">m</a>'.repeat(400_000)}`;
+    inSteps(new LinkExtractor(), html, 32_768);
+  };
+  scan();
+  collect();
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  expect(arrayBuffers).toBeLessThan(15_000_000);
+  expect(heapUsed).toBeLessThan(60_000_000);
+});
+
 test('more links than are passed in one go', () => {
   const html = `<p>${Array.from({ length: 2000 }, (_, n) => `<a href="/${n}">${n}</a>`).join('')}`;
   const links = new LinkExtractor().extract({ url, html });
@@ -114,11 +161,11 @@ test('more links than are passed in one go', () => {
 });
 
 test('the code that runs is made of the code that is read', async () => {
-  expect(readFileSync(join(root, 'src/link-extractor/skip-code.ts'), 'utf8')).toBe(await assemble());
+  expect(readFileSync(join(root, 'src/link-extractor/skip-bytes.ts'), 'utf8')).toBe(await assemble());
 });
 
 test('there are vector instructions where the tests run', () => {
-  expect(theMachine()).toBeDefined();
+  expect(vectorCode()).toBeDefined();
 });
 
 describe.each(Object.keys(DOCUMENTS))('documents %s', (kind) => {

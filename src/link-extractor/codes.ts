@@ -1,8 +1,5 @@
 import { endianness } from 'node:os';
-import { PADDING, theMachine } from './machine.ts';
-
-/** Memory for texts up to this length is kept for the next one. */
-const KEPT_LENGTH = 2_200_000;
+import { LONGEST_KEPT, PADDING, vectorCode } from './vector-code.ts';
 
 interface Memory {
   readonly codes: Uint16Array;
@@ -25,9 +22,9 @@ export function codesOf(text: string, depth: number): Uint16Array {
   const needed = text.length + PADDING;
   let memory = depth === 0 ? memoryOfDocuments() : kept[depth];
   if (memory === undefined || memory.codes.length < needed) {
-    const codes = new Uint16Array(Math.max(needed, 4096, Math.min(needed * 2, KEPT_LENGTH)));
+    const codes = new Uint16Array(Math.max(needed, 4096, Math.min(needed * 2, LONGEST_KEPT)));
     memory = { codes, bytes: Buffer.from(codes.buffer) };
-    if (codes.length <= KEPT_LENGTH && depth !== OWN_MEMORY) kept[depth] = memory;
+    if (codes.length <= LONGEST_KEPT && depth !== OWN_MEMORY) kept[depth] = memory;
   }
   const { codes, bytes } = memory;
   if (IS_LITTLE_ENDIAN && text.length > SHORT) bytes.write(text, 0, 'utf16le');
@@ -45,7 +42,7 @@ let ofDocuments: Memory | undefined;
 /** Memory where documents can be looked at with vector instructions. */
 function memoryOfDocuments(): Memory | undefined {
   if (ofDocuments !== undefined) return ofDocuments;
-  const codes = theMachine()?.document;
+  const codes = vectorCode()?.document;
   if (codes === undefined) return kept[0];
   ofDocuments = { codes, bytes: Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength) };
   return ofDocuments;

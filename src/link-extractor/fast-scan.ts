@@ -140,7 +140,7 @@ export class FastScan {
     const flags = (formIsOpen ? SKIP.formIsOpen : 0) | (readsStyle ? SKIP.styleCounts : 0);
     let skips = true;
     for (let at = from; ; ) {
-      if (skips) at = this.#skipper.skip(at, flags);
+      if (skips) at = this.#skipper.skip(at, stop, flags);
       skips = true;
       let lt = at;
       let code = codes[lt] as number;

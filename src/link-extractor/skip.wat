@@ -1,7 +1,7 @@
 ;; Passes over the markup of a body as long as it is as it should be: text, tags of no interest, and links, which it notes.
 ;; Of 64 characters it is found in one go where those stand that mean something, a bit each; the rest is done with these
 ;; bits, since what can't be foretold, how long a name is, say, costs more than to look at characters that do not matter.
-;; `tag-skipper.ts` says what is kept where, and goes on where this stops. `npm run wasm` makes `skip-code.ts` of it.
+;; `tag-skipper.ts` says what is kept where, and goes on where this stops. `npm run wasm` makes `skip-bytes.ts` of it.
 (module
   (import "own" "memory" (memory 69 69))
 

@@ -1,10 +1,14 @@
-import { FIRST_LINK, LINK_FIELDS, type Machine, theMachine, WINDOW } from './machine.ts';
 import { GT, type NameTable } from './names.ts';
 import type { MarkupReader } from './reader.ts';
 import type { References } from './references.ts';
+import { FIRST_LINK, LINK_FIELDS, type VectorCode, vectorCode, WINDOW } from './vector-code.ts';
 
 /** A window that is used less is not filled anew: what can't be passed over may stand at its end, and be long. */
 const USED_UP = WINDOW / 2;
+/** To pass over less than this costs more than it saves. */
+const WORTH_WHILE = 16;
+/** So many tags are left to others, at most, after one that was not worth while. */
+const MOST_LEFT = 31;
 
 /** What is not to be passed over, besides what always is not. */
 export const SKIP = {
@@ -16,8 +20,10 @@ export const SKIP = {
 /** The same of end tags of links; what it passes itself it knows. */
 const TEXT_IS_OPEN = 4;
 
-/** Whose text the window holds, and whose names the table. */
-let windowOf: TagSkipper | undefined;
+/** Whose text the window holds, by number: to hold on to a skipper would be to hold on to its page. */
+let windowOf = 0;
+let skippers = 0;
+/** Whose names the table holds. */
 let namesOf: NameTable | undefined;
 
 /**
@@ -29,13 +35,18 @@ export class TagSkipper {
   readonly #names: NameTable;
   readonly #references: References;
   readonly #source: number;
-  readonly #machine: Machine | undefined = theMachine();
-  /** What part of the text the machine sees. */
+  readonly #code: VectorCode | undefined = vectorCode();
+  readonly #isWhole: boolean;
+  readonly #number = ++skippers;
+  /** What part of the text the code sees. */
   #start = 0;
   #end = 0;
   /** Where its last `>` stands; before the start where it has none. */
   #last = -1;
   #address = 0;
+  /** Tags that are left to others now, and how many the next time. */
+  #leaves = 0;
+  #leavesNext = 1;
 
   /**
    * @param names - Of the elements that are not to be passed over, but for links; some others are not either.
@@ -46,33 +57,50 @@ export class TagSkipper {
     this.#names = names;
     this.#references = references;
     this.#source = source;
-    const machine = this.#machine;
-    if (machine === undefined || reader.codes !== machine.document) return;
+    const code = this.#code;
+    this.#isWhole = reader.codes === code?.document;
+    if (code === undefined || !this.#isWhole) return;
     this.#end = reader.html.length;
     this.#last = reader.lastGt;
-    this.#address = machine.document.byteOffset;
+    this.#address = code.document.byteOffset;
   }
 
   /**
    * From a place in the body that is not within a tag to the next `<` that must be looked at, or not as far.
+   * @param until - It does not begin with what stands much further.
    * @param flags - Of {@link SKIP}.
    */
-  skip(at: number, flags: number): number {
-    const machine = this.#machine;
-    if (machine === undefined) return at;
+  skip(at: number, until: number, flags: number): number {
+    const code = this.#code;
+    if (code === undefined) return at;
+    if (this.#leaves > 0) {
+      this.#leaves--;
+      return at;
+    }
+    const next = this.#skip(code, at, until, flags);
+    if (next - at >= WORTH_WHILE) this.#leavesNext = 1;
+    else {
+      this.#leaves = this.#leavesNext;
+      this.#leavesNext = Math.min(this.#leavesNext * 2, MOST_LEFT);
+    }
+    return next;
+  }
+
+  #skip(code: VectorCode, from: number, until: number, flags: number): number {
+    let at = from;
     if (namesOf !== this.#names) {
-      this.#names.beginnings(machine.names);
+      this.#names.beginnings(code.names);
       namesOf = this.#names;
     }
-    const isWhole = this.#address === machine.document.byteOffset;
-    if (!isWhole && (windowOf !== this || at >= this.#end)) this.#fill(machine, at);
+    if (!this.#isWhole && (windowOf !== this.#number || at >= this.#end)) this.#fill(code, at);
     while (at < this.#last) {
       const zero = this.#address - this.#start * 2;
       const all = this.#references.textIsOpen ? flags | TEXT_IS_OPEN : flags;
-      at = (machine.skip(zero + at * 2, zero + this.#last * 2, all) - zero) >> 1;
-      if (machine.links[0] !== 0) this.#add(machine.links, zero);
-      if (isWhole || at < this.#last || at - this.#start < USED_UP || this.#end === this.#reader.html.length) return at;
-      this.#fill(machine, at);
+      at = (code.skip(zero + at * 2, zero + this.#last * 2, all) - zero) >> 1;
+      if (code.links[0] !== 0) this.#add(code.links, zero);
+      const isDone = this.#isWhole || at < this.#last || at >= until;
+      if (isDone || at - this.#start < USED_UP || this.#end === this.#reader.html.length) return at;
+      this.#fill(code, at);
     }
     return at;
   }
@@ -91,8 +119,8 @@ export class TagSkipper {
     }
   }
 
-  #fill({ window }: Machine, at: number): void {
-    windowOf = this;
+  #fill({ window }: VectorCode, at: number): void {
+    windowOf = this.#number;
     const { codes, html } = this.#reader;
     this.#start = at;
     this.#end = Math.min(at + WINDOW, html.length);
