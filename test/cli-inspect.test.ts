@@ -66,7 +66,8 @@ describe('polite-crawler --state and inspect', () => {
 
   test('explains URLs: fetched, redirected, refused by robots, by scope, and never met', async () => {
     const urls = ['/a', '/old', '/secret', '/never'].map((path) => site.url(path));
-    const { out } = await cli('inspect', state(), ...urls, 'http://127.0.0.2:9/', 'mailto:x', '--json');
+    const { code, out } = await cli('inspect', state(), ...urls, 'http://127.0.0.2:9/', 'mailto:x', '--json');
+    expect(code).toBe(0);
     const { explanations } = JSON.parse(out);
     expect(explanations).toMatchObject([
       { state: 'done', foundOn: site.url('/'), source: 'a/href', depth: 1, fetches: [{ status: 200 }] },

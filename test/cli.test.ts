@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cli, jsonLines } from './helpers/cli.ts';
+import { cli, jsonLines, start } from './helpers/cli.ts';
 import { linkPage, pathOf } from './helpers/crawl.ts';
 import { type Answer, gate, html, rules, serve } from './helpers/pages.ts';
 import { startSite } from './helpers/site.ts';
@@ -68,6 +68,8 @@ describe('Wrong usage ends with 2 and says what is wrong', () => {
     ['a revisit without a state', ['https://example.test/', ...CONTACT, '--revisit'], '--revisit needs --state'],
     ['a revisit of nothing', [...CONTACT, '--revisit', '--state', 'x'], 'visits the URLs given'],
     ['URLs for the demo', ['https://example.test/', '--demo'], 'leave out the URLs'],
+    ['a state for the demo', ['--demo', '--state', 'x'], 'leave out --state and --revisit, or --demo'],
+    ['a revisit of the demo', ['--demo', '--revisit'], 'leave out --state and --revisit, or --demo'],
     ['a network for the demo', ['--demo', '--network', 'any'], 'leave out --network'],
     ['pages and log on one output', ['https://example.test/', ...CONTACT, '-o', '-', '--log', '-'], 'mixed up'],
     ['pages and log in one file', ['https://example.test/', ...CONTACT, '-o', 'a', '--log', './a'], 'mixed up'],
@@ -297,6 +299,37 @@ describe('A crawl', () => {
     expect(err).toMatch(/Pages *│ 2 *│ 3\b/);
     expect(err).toMatch(/200 *│ *2 *│ *3\b/);
     expect(err).toMatch(/127\.0\.0\.1 *│ *2 *│ *2 *│/);
+  });
+});
+
+test('The demo says that its errors belong to it', async () => {
+  const { code, err } = await cli('--demo', '-n', '1', '--wait', '0', '--delay-factor', '0');
+  expect(code).toBe(0);
+  expect(err).toMatch(/\nThis web misbehaves on purpose: 404, 429, 500 and a loop of redirects belong to it\.\n$/);
+});
+
+describe('npm start', () => {
+  test('with nothing to crawl shows the demo', async () => {
+    const { code, err } = await start('-n', '1', '--wait', '0', '--delay-factor', '0');
+    expect(code).toBe(0);
+    expect(err).toMatch(/^Demo web on http:/);
+  });
+
+  test('goes on with the crawl of a directory, and with no demo', async () => {
+    await using site = await serve(three);
+    const state = ['--state', join(folder, 'started'), ...FAST];
+    expect((await start(site.url('/'), ...state, '-n', '1')).code).toBe(0);
+    expect(site.paths).toEqual(['/']);
+    const { code, err } = await start(...state);
+    expect(code).toBe(0);
+    expect(err).not.toContain('Demo web');
+    expect(site.paths).toEqual(['/', '/1', '/2']);
+  });
+
+  test('takes no directory for the demo', async () => {
+    const { code, err } = await start('--demo', '--state', join(folder, 'no-demo'));
+    expect(code).toBe(2);
+    expect(err).toContain('leave out --state');
   });
 });
 

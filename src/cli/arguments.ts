@@ -95,7 +95,10 @@ function misspeltCommand([first = '']: readonly string[]): string | undefined {
   return `"${first}" is neither a command nor a URL. Did you mean: polite-crawler inspect <directory>`;
 }
 
-/** Whether the command line says what to crawl, or is to be answered otherwise: by help, or by a complaint. */
+/**
+ * Whether the command line says what to crawl, be it by the directory of a crawl to go on with, or is to be answered
+ * otherwise: by help, or by a complaint.
+ */
 export function saysWhat(argv: readonly string[]): boolean {
   const silent = describe({ out: () => {}, err: () => {} });
   try {
@@ -103,7 +106,7 @@ export function saysWhat(argv: readonly string[]): boolean {
   } catch {
     return true;
   }
-  return silent.args.length > 0;
+  return silent.args.length > 0 || silent.opts<Arguments>().state !== undefined;
 }
 
 function describe(output: Output): Command {

@@ -26,6 +26,10 @@ const WRONG: readonly (readonly [holds: (given: Arguments) => boolean, message: 
     ({ demo, urls }) => demo && urls.length > 0,
     '--demo crawls the web that it serves, and nothing else: leave out the URLs, or --demo.',
   ],
+  [
+    ({ demo, state, revisit }) => demo && (state !== undefined || revisit === true),
+    '--demo serves its web at another port each time, so that no later run can go on with it: leave out --state and --revisit, or --demo.',
+  ],
   [({ demo, network }) => demo && network !== undefined, '--demo connects to this machine alone: leave out --network.'],
   [
     ({ urls, demo, state }) => urls.length === 0 && !demo && state === undefined,
@@ -39,10 +43,7 @@ const WRONG: readonly (readonly [holds: (given: Arguments) => boolean, message: 
     ({ revisit, state }) => revisit === true && state === undefined,
     '--revisit needs --state <directory>: without it nothing is known of earlier visits.',
   ],
-  [
-    ({ revisit, urls, demo }) => revisit === true && urls.length === 0 && !demo,
-    '--revisit visits the URLs given again: give those.',
-  ],
+  [({ revisit, urls }) => revisit === true && urls.length === 0, '--revisit visits the URLs given again: give those.'],
   [
     ({ output, log }) => output !== undefined && log !== undefined && isSame(output, log),
     '--output and --log would be mixed up in one place: send one of them elsewhere.',

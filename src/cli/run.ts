@@ -51,7 +51,7 @@ export async function runCli(argv: readonly string[], output: Output = TERMINAL)
     if (!given.demo) return await crawl(given.urls, crawlerOptions(given), given, output);
     await using demo = await startDemo();
     if (!given.quiet) output.err(`Demo web on ${demo.url} (${demo.hosts} hosts on this machine)\n`);
-    return await crawl(
+    const code = await crawl(
       [demo.url],
       // Briskly, unless it was said otherwise; but to that web alone.
       {
@@ -62,6 +62,8 @@ export async function runCli(argv: readonly string[], output: Output = TERMINAL)
       given,
       output,
     );
+    if (!given.quiet && code === EXIT_CODES.done) output.err(`\n${demo.lastWord}\n`);
+    return code;
   } catch (thrown) {
     return explainFailure(thrown, output);
   }

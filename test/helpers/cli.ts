@@ -14,11 +14,20 @@ export interface Running extends Promise<Ran> {
   readonly err: () => string;
 }
 
-const MAIN = new URL('../../dist/bundle/cli.js', import.meta.url).pathname;
+const BUNDLE = new URL('../../dist/bundle/', import.meta.url).pathname;
 
 /** Runs the command as its users do, in a process of its own. Never rejects because of what it answers. */
 export function cli(...args: readonly string[]): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  return program('cli.js', args);
+}
+
+/** Runs what `npm start` does once all is built. Never rejects because of what it answers. */
+export function start(...args: readonly string[]): Running {
+  return program('start.js', args);
+}
+
+function program(file: string, args: readonly string[]): Running {
+  const child = spawn(process.execPath, [`${BUNDLE}${file}`, ...args], {
     env: { PATH: process.env.PATH },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
