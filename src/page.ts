@@ -3,7 +3,7 @@ import type { CheerioAPI } from 'cheerio';
 import { applyDirectives } from './directives.ts';
 import { toCrawlError } from './errors.ts';
 import { fingerprint } from './fingerprint.ts';
-import { isBuiltIn, LinkExtractor, type ScanResult, scanInSteps } from './link-extractor/index.ts';
+import { givesScanned, LinkExtractor, type ScanResult, scanInSteps } from './link-extractor/index.ts';
 import { type DecodedText, decodeInSteps, decodeText } from './text.ts';
 import type { Headers, Link, Page, RedirectHop, RobotsDirectives, Timings } from './types.ts';
 
@@ -135,14 +135,14 @@ export class FetchedPage implements Page {
 
   /** @throws what an extractor of the user's own throws; the built-in one never does. */
   get links(): readonly Link[] {
-    // The built-in extractor gives links with the scan that title and directives need anyway; one pass serves all.
-    this.#links ??= isBuiltIn(this.#extractor) ? this.#scan().links : this.#extractor.extract(this.#input());
+    // They come with the scan that title and directives need anyway, unless the user's code says otherwise.
+    this.#links ??= givesScanned(this.#extractor) ? this.#scan().links : this.#extractor.extract(this.#input());
     return this.#links;
   }
 
   /** Links that the extractor left out because the page has too many, and those too long to be links. */
   get linksLeftOut(): number {
-    if (!isBuiltIn(this.#extractor)) return 0;
+    if (!givesScanned(this.#extractor)) return 0;
     const { capped, tooLong } = this.#scan();
     return capped + tooLong;
   }

@@ -311,6 +311,30 @@ describe('nofollow', () => {
   });
 });
 
+describe('An extractor of the user’s own that scans', () => {
+  class Scanning extends LinkExtractor {
+    scans = 0;
+    override scan(document: Parameters<LinkExtractor['scan']>[0]): ReturnType<LinkExtractor['scan']> {
+      this.scans++;
+      const found = super.scan(document);
+      const url = new URL('/made-up', document.url).href;
+      const own = [{ url, source: 'own', rel: [], nofollow: false }, 'mailto:x', 7] as typeof found.links;
+      return { ...found, title: 'mine', links: [...found.links, ...own], tooLong: 3 };
+    }
+  }
+
+  test('gives title and links in one pass, and what is no link is told and left out', async () => {
+    await using site = await serve({ '/': linkPage(['/1'], 'theirs'), '/1': '1', '/made-up': 'x' });
+    const extract = new Scanning();
+    const heard = await crawl(site.url('/'), { extract, maxDepth: 1 });
+    expect(heard.pages[0]).toMatchObject({ title: 'mine' });
+    expect(heard.urls.map(pathOf).sort()).toEqual(['/', '/1', '/made-up']);
+    expect(heard.stats.skips).toMatchObject({ 'url-invalid': 3, 'links-per-page': 9 });
+    expect(heard.errors.map(({ error }) => error.code)).toEqual(Array(3).fill('CRAWL_HOOK_FAILED'));
+    expect(extract.scans).toBe(3);
+  });
+});
+
 describe('filters and statuses', () => {
   test('a filter is told the text of a link', async () => {
     await using site = await serve({ '/': '<a href="/1">take me</a><a href="/2">leave me</a>', '/1': '1', '/2': '2' });

@@ -82,6 +82,36 @@ describe('docs/options.md', () => {
   });
 });
 
+describe('the ranges in docs/options.md', () => {
+  const numbers = Object.entries({
+    ...CRAWLER_DEFAULTS,
+    backoffMs: 30_000,
+    threads: 1,
+    timeouts: 1000,
+    maxBodyBytes: 1000,
+  })
+    .filter(([, value]) => typeof value === 'number')
+    .map(([name]) => name);
+  const rows = rowsOf(readDoc('docs/options.md'));
+
+  test.each(numbers)('%s takes what is said, and no more', (name) => {
+    const meaning = rows.find(([option = '']) => option === `\`${name}\``)?.[2] ?? '';
+    const [, from = '0', to = ''] = /([\d,]+) (?:to ([\d,]+)|(?:\([^)]*\) )?or more)/.exec(meaning) ?? [];
+    const least = Number(from.replaceAll(',', ''));
+    const most = to === '' ? Number.POSITIVE_INFINITY : Number(to.replaceAll(',', ''));
+    const make = (value: number) => () =>
+      new Crawler({
+        userAgent: 'x/1 (+mailto:a@b.test)',
+        [name]: name === 'timeouts' ? { connect: value, headers: value, page: value } : value,
+      });
+    expect(make(least)).not.toThrow();
+    expect(make(most)).not.toThrow();
+    expect(make(least - 1)).toThrow(/takes/);
+    if (to !== '') expect(make(most + 1)).toThrow(/takes/);
+    expect(make(Number.NaN)).toThrow(/takes/);
+  });
+});
+
 describe.each([
   ['docs/politeness.md', 'The rules as a class', POLITENESS_DEFAULTS],
   ['docs/robots.md', 'Choices', CRAWLER_DEFAULTS.robots],

@@ -197,6 +197,14 @@ describe('A page worker', () => {
     }
     const own = await crawl(site.url('/'), { ...options, extract: new Own() });
     expect(urls(own)).toEqual(['/own']);
+    class Scanning extends library.LinkExtractor {
+      override scan(document: Parameters<LinkExtractor['scan']>[0]): ReturnType<LinkExtractor['scan']> {
+        const { links, ...found } = super.scan(document);
+        return { ...found, links: links.map((link) => ({ ...link, url: `${link.url}?scanned` })) };
+      }
+    }
+    const scanning = await crawl(site.url('/'), { ...options, extract: new Scanning() });
+    expect((scanning.data('/') as Page).links.map(({ url }) => url)).toEqual([`${site.url('/a')}?scanned`]);
     class Failing extends library.LinkExtractor {
       override extract(): never {
         throw new Error('no links today');

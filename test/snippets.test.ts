@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startDemoWeb } from '../src/cli/demo-web/index.ts';
 import { DOCS, readDoc, root, snippetsOf } from './helpers/docs.ts';
+import { type Site, startSite } from './helpers/site.ts';
 
 const run = promisify(execFile);
 /** Inside the package, so that its own name leads to it. */
@@ -101,6 +102,8 @@ const PRINTED: Readonly<Record<string, readonly RegExp[]>> = {
     ...[/^urlset https:\/\/example\.org\/a 2026$/, /index: false, follow: false/, /^private$/],
     ...[/^\[ \{ address: '192\.0\.2\.7', family: 4 \} \]$/, /^1000$/],
   ],
+  'link-extraction-1': [/^2 Docs undefined https:\/\/example\.org\/docs\/ \[\] 0 0$/],
+  'link-extraction-2': [/^a\/href https:\/\/example\.org\/one$/, /^data-url https:\/\/example\.org\/two$/],
   'stores-1': [/^fetch https:\/\/example\.org\/(news)?$/, /^true$/],
 };
 
@@ -120,6 +123,25 @@ describe('programs in the documents', () => {
     if (asks) expect(web.log.length).toBeGreaterThan(0);
   });
 
+  test.concurrent('the link checker asks for what a site links to on others, and for nothing that these link to', async () => {
+    await using other = await siteOf({ '/': '<a href="/further">x</a>', '/further': '' });
+    await using site = await siteOf({
+      '/': `<a href="/1">1</a><a href="${other.url('/')}">2</a><a href="${other.url('/gone')}">3</a><a href="http://[bad">4</a>`,
+      '/1': `<a href="/gone">5</a>`,
+    });
+    const file = await redirected(join(folder, 'out', 'events-2.js'), 'events-2', site.url('/'));
+    const { stdout, stderr } = await run(process.execPath, [file]);
+    expect(stderr).toBe('');
+    expect(stdout.trim().split('\n').sort()).toEqual(
+      [
+        `HTTP 404 ${other.url('/gone')} on ${site.url('/')}`,
+        `HTTP 404 ${site.url('/gone')} on ${site.url('/1')}`,
+      ].sort(),
+    );
+    expect(site.paths).toEqual(['/', '/1', '/gone']);
+    expect([...other.paths].sort()).toEqual(['/', '/gone']);
+  });
+
   test.concurrent('the contract kit passes the store in memory', async () => {
     const { stdout } = await run(process.execPath, [join(folder, 'out', 'stores-3.js')]);
     const lines = stdout.split('\n').filter((line) => line !== '');
@@ -127,6 +149,13 @@ describe('programs in the documents', () => {
     expect(lines.every((line) => line.startsWith('ok '))).toBe(true);
   });
 });
+
+function siteOf(pages: Readonly<Record<string, string>>): Promise<Site> {
+  return startSite((request, response) => {
+    const body = pages[request.url ?? ''];
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'text/html' }).end(body);
+  });
+}
 
 async function redirected(file: string, name: string, url: string): Promise<string> {
   const copy = join(folder, 'out', `${name}-run.js`);

@@ -62,7 +62,7 @@ export interface ScanResult {
   readonly base: string;
   /** `<meta name content>` elements whose name may be `robots` or a product token; names in lower case. */
   readonly metas: NamedMeta[];
-  /** Different references beyond `maxLinks`, as they are written. */
+  /** Different references beyond `maxLinks`, as they are written; where there are more than 65,536, some may count twice. */
   readonly capped: number;
   /** References of more than 65,536 characters, which are left out. */
   readonly tooLong: number;
@@ -244,5 +244,10 @@ function checked(document: LinkDocument): LinkDocument {
 
 /** Whether an extractor finds links in the library's own way, and not in that of a subclass of the user's. */
 export function isBuiltIn(extractor: LinkExtractor): boolean {
+  return givesScanned(extractor) && extractor.scan === LinkExtractor.prototype.scan;
+}
+
+/** Whether the links that an extractor gives are those of its scan, be that one of the user's. */
+export function givesScanned(extractor: LinkExtractor): boolean {
   return extractor.extract === LinkExtractor.prototype.extract;
 }

@@ -56,7 +56,10 @@ interface Batch {
  */
 export class LinkList {
   readonly links: Building[] = [];
-  /** Different references, as they are written, beyond those that made the most links that were asked for. */
+  /**
+   * Different references, as they are written, beyond those that made the most links that were asked for. No more are told
+   * apart than the table holds, so that of more some may count twice.
+   */
   capped = 0;
   /** References too long to be resolved. */
   tooLong = 0;
