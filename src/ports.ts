@@ -114,7 +114,7 @@ export interface Settlement {
   readonly outlinks?: readonly CrawlRequest[] | undefined;
   /** The host's new clock and state; times never go back by it. */
   readonly host?: HostPatch | undefined;
-  /** For `deferred` and `retry`: the request as it is to be queued again, and when it comes due. It keeps its place before the URLs that were offered after it. */
+  /** For `deferred` and `retry`: the request as it is to be queued again, with all its fields, and when it comes due. It keeps its place before the URLs that were offered after it. */
   readonly requeue?: { readonly request: CrawlRequest; readonly dueAt: number } | undefined;
   /** The shared address is not asked before this moment. */
   readonly addressNextAt?: number | undefined;
@@ -235,7 +235,7 @@ export interface CrawlStore {
 
 /** Where delivered pages go. */
 export interface Sink {
-  /** Resolves when the page is written. May be called for several pages at once; the same page may come again after a crash. */
+  /** Resolves when the page is written. May be called for several pages at once; the same page may come again after a crash, or since its stream broke. */
   write(page: Page): Promise<void>;
   close(): Promise<void>;
 }

@@ -43,6 +43,7 @@ export function requestFor(url: string, init: Omit<RequestInit, 'url'>, options?
     attempts: init.attempts ?? 0,
     origin: init.origin,
     revisit: init.revisit,
+    delivered: init.delivered,
   };
 }
 

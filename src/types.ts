@@ -43,6 +43,8 @@ export interface CrawlRequest {
   readonly origin?: string | undefined;
   /** Whether it is queued also where its URL was visited before; not while that still waits or is being worked on. */
   readonly revisit?: boolean | undefined;
+  /** Whether its page was delivered and counted before, and is fetched again since its streamed body broke. */
+  readonly delivered?: boolean | undefined;
 }
 
 /** A link found by `LinkExtractor`. */
@@ -150,6 +152,7 @@ export interface Page {
   /**
    * With `accept` = `'stream'`, the decompressed body as it arrives; else `undefined`. It lives until the page is
    * delivered: to be read by a listener, `visit` or a sink that the crawl waits for, or before the next page of `pages()`.
+   * Ends with a `CrawlError` where the body breaks before it is complete; the page then comes again, or is given up.
    */
   readonly stream: NodeJS.ReadableStream | undefined;
   /** The body as text: BOM, then header, then `<meta>`, then a guess. Decoded when first asked for. */

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { CrawlError, describeThrown, isCrawlError } from '../errors.ts';
+import { readerFailed } from '../fetcher/body-stream.ts';
 import { isThenable } from '../promises.ts';
 import type { CrawlerEvents } from '../types.ts';
 
@@ -57,6 +58,8 @@ export class SafeEmitter extends EventEmitter<CrawlerEvents> {
   }
 
   #fault(event: string | symbol, args: unknown[], thrown: unknown): void {
+    // That the body broke is told once, by whoever fetched it.
+    if (event === 'page' && readerFailed(streamOf(args), thrown)) return;
     const url = urlOf(args);
     const message = `A listener of "${String(event)}" failed: ${describeThrown(thrown)}`;
     const error = new CrawlError('CRAWL_LISTENER_FAILED', message, { cause: thrown, url });
@@ -68,6 +71,10 @@ export class SafeEmitter extends EventEmitter<CrawlerEvents> {
       this.emit('error', error, url);
     }
   }
+}
+
+function streamOf([page]: readonly unknown[]): unknown {
+  return page !== null && typeof page === 'object' && 'stream' in page ? page.stream : undefined;
 }
 
 /** The URL that an event's arguments are about, if they say. */

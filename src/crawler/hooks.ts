@@ -1,4 +1,5 @@
 import { CrawlError, type CrawlErrorCode, describeThrown } from '../errors.ts';
+import { readerFailed } from '../fetcher/body-stream.ts';
 import { show } from '../options.ts';
 import type { Sink } from '../ports.ts';
 import { ignore, isThenable } from '../promises.ts';
@@ -42,6 +43,8 @@ interface Call<T> {
   readonly run: () => T | PromiseLike<T>;
   /** What counts where it fails. */
   readonly fallback: T;
+  /** What the call may read of a body as it arrives. */
+  readonly stream?: Page['stream'];
   /** What the call is part of: once one of a hook's did not settle in time, no more are made for it. */
   readonly about?: { readonly of: object; readonly hung: WeakSet<object> } | undefined;
 }
@@ -66,8 +69,8 @@ export class GuardedHooks {
     // The reader of `pages()` takes the time it takes: only code that is called must come back.
     if (channel !== undefined && !(await channel.offer(page))) return false;
     const { visit } = user;
-    const { url } = page;
-    const common = { url, fallback: undefined };
+    const { stream, url } = page;
+    const common = { url, stream, fallback: undefined };
     if (visit !== undefined) {
       const visiting = this.#call({
         ...common,
@@ -178,7 +181,9 @@ export class GuardedHooks {
     return call.fallback;
   }
 
-  #failed<T>({ code, fallback, url, what }: Call<T>, thrown: unknown): T {
+  #failed<T>({ code, fallback, stream, url, what }: Call<T>, thrown: unknown): T {
+    // That the body broke is told once, by whoever fetched it.
+    if (readerFailed(stream, thrown)) return fallback;
     const message =
       code === 'CRAWL_SINK_FAILED'
         ? `A sink could not write ${url}: ${describeThrown(thrown)}`

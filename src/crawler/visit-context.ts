@@ -25,7 +25,7 @@ export interface VisitParts {
 export function visitContext(session: Session, settings: Settings, parts: VisitParts): VisitContext {
   const { frontier, fetcher, robots, finder, admission, stats, contentSeen, unreachable, sitemapFiles, store } =
     session;
-  const { clock, extractor, politeness, retries, maxRedirects, maxPagesPerHost, maxCrawlDelayMs } = settings;
+  const { clock, extractor, politeness, retries, maxRedirects, maxPages, maxPagesPerHost, maxCrawlDelayMs } = settings;
   const { user, lost } = parts;
   const sharesAddresses = Math.min(politeness.ipDelayMs ?? 0, politeness.minDelayMs ?? 0) > 0;
   return {
@@ -55,6 +55,7 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
     retries,
     maxRedirects,
     keepsCookies: settings.keepsCookies,
+    maxPages,
     maxPagesPerHost,
     maxCrawlDelayMs,
     signal: parts.signal,

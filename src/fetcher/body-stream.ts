@@ -1,10 +1,16 @@
 import { Readable } from 'node:stream';
+import type { CrawlError } from '../errors.ts';
 import { closedEarly, lostBefore, type Meter, openBody } from './body.ts';
 import { toFetchError } from './failure.ts';
+
+/** How deep an error may lie within those that wrap it. */
+const MOST_WRAPPERS = 5;
 
 /**
  * A decompressed body as it arrives, under the same limits as one that is kept. Ends with a `CrawlError` where
  * something fails; ends early, and in order, at the limit of bytes. Destroying it frees the connection.
+ *
+ * It knows whose fault it is that a body was not read to its end: that of the other side, or of a reader.
  */
 export class BodyStream extends Readable {
   readonly #source: Readable;
@@ -12,6 +18,10 @@ export class BodyStream extends Readable {
   readonly #onClose: () => void;
   #rest: Readable | undefined;
   #ended = false;
+  #failure: CrawlError | undefined;
+  #isWanted = false;
+  #isMissed = false;
+  #isGivenUp = false;
 
   constructor(source: Readable, codings: readonly string[], meter: Meter, onClose: () => void) {
     super();
@@ -20,10 +30,33 @@ export class BodyStream extends Readable {
     this.#onClose = onClose;
     // An error nobody waits for must not end the process; whoever reads the stream gets it all the same.
     this.on('error', () => {});
+    // Nothing else tells a reader that has begun from none, if not a byte has come yet.
+    this.on('newListener', (event) => {
+      if (event === 'data' || event === 'readable') this.#isWanted = true;
+    });
     openBody(source, codings, meter).then(
       ({ first, rest, wireBytes }) => this.#read(first, rest, wireBytes),
       (error) => this.#fail(error),
     );
+  }
+
+  /**
+   * What broke the body while it was read; `undefined` where nothing did, where nobody asked for it, so that nobody
+   * looked, and where its readers had given it up for reasons of their own.
+   */
+  get broken(): CrawlError | undefined {
+    if (this.#isMissed) return this.#failure;
+    const isRead = this.#isWanted || this.readableDidRead;
+    return isRead && !this.#isGivenUp ? this.#failure : undefined;
+  }
+
+  /** See {@link readerFailed}. */
+  readerFailed(thrown: unknown): boolean {
+    const isPassedOn = this.#failure !== undefined && isWithin(thrown, this.#failure);
+    if (isPassedOn) this.#isMissed = true;
+    // Only before it broke: what broke under a reader is not complete, whatever the reader says.
+    else if (this.#failure === undefined) this.#isGivenUp = true;
+    return isPassedOn;
   }
 
   override _read(): void {
@@ -94,6 +127,31 @@ export class BodyStream extends Readable {
   }
 
   #fail(error: unknown): void {
-    if (!this.#finished) this.destroy(toFetchError(error, this.#meter.url, 'body'));
+    // What its reader destroyed has not failed by itself.
+    if (this.#finished || this.destroyed) return;
+    this.#failure = toFetchError(error, this.#meter.url, 'body');
+    this.destroy(this.#failure);
   }
+}
+
+/**
+ * Notes that a reader of a page's stream failed.
+ * @returns whether it only passed on what broke the body, so that this is no fault of its own.
+ */
+export function readerFailed(stream: unknown, thrown: unknown): boolean {
+  return stream instanceof BodyStream && stream.readerFailed(thrown);
+}
+
+/** What broke a page's stream while it was read, see {@link BodyStream.broken}. */
+export function brokenBody(stream: unknown): CrawlError | undefined {
+  return stream instanceof BodyStream ? stream.broken : undefined;
+}
+
+function isWithin(thrown: unknown, failure: CrawlError): boolean {
+  let at = thrown;
+  for (let depth = 0; at instanceof Error && depth < MOST_WRAPPERS; depth++) {
+    if (at === failure || (at as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return true;
+    at = at.cause;
+  }
+  return false;
 }

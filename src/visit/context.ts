@@ -52,6 +52,7 @@ export interface VisitContext {
   readonly maxRedirects: number;
   /** Whether a second request of one URL may be answered otherwise than the first. */
   readonly keepsCookies: boolean;
+  readonly maxPages: number;
   readonly maxPagesPerHost: number;
   readonly maxCrawlDelayMs: number;
   /** Aborts what is in flight, when the crawl is stopped at once. */

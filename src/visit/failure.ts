@@ -13,8 +13,17 @@ const JITTER = 0.2;
 /** A host that says "slow down" is not the fault of one URL, so such answers give it so many times the `retries`. */
 const THROTTLED_RETRIES_FACTOR = 3;
 
-/** Ends a visit whose request failed: another try, or an `error` event. */
-export function failed(context: VisitContext, lease: Lease, error: CrawlError, observation: Observation): Ending {
+/**
+ * Ends a visit whose request failed: another try, or an `error` event.
+ * @param tries - How often it may be tried again.
+ */
+export function failed(
+  context: VisitContext,
+  lease: Lease,
+  error: CrawlError,
+  observation: Observation,
+  tries: number = triesOf(context, error),
+): Ending {
   const { request } = lease;
   // The crawl is being stopped: nothing is known about the URL, it goes back to its place.
   if (error.code === 'CRAWL_ABORTED') return deferred(observation);
@@ -27,7 +36,7 @@ export function failed(context: VisitContext, lease: Lease, error: CrawlError, o
     ...(error.status === undefined ? {} : { status: error.status }),
   };
   // A hop on the way to rules is queued anew by whoever waits for them.
-  if (error.retryable && request.kind !== 'robots' && request.attempts < triesOf(context, error)) {
+  if (error.retryable && request.kind !== 'robots' && request.attempts < tries) {
     const afterMs = retryDelayMs(request.attempts);
     const dueAt = context.clock.now() + afterMs;
     context.stats.retried();

@@ -1,4 +1,5 @@
-import { type CrawlError, isCrawlError, toCrawlError } from '../errors.ts';
+import { type CrawlError, toCrawlError } from '../errors.ts';
+import { brokenBody } from '../fetcher/body-stream.ts';
 import type { FetchResult } from '../fetcher/index.ts';
 import { FetchedPage, isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
@@ -39,11 +40,10 @@ export async function deliverPage(
   const broken = closeStream(result);
   const observed =
     result.acceptance === 'stream' ? streamEnd(context, lease, result, observation, startedAt) : observation;
-  if (broken !== undefined) {
-    return failed(context, lease, broken, { ...observed, status: undefined });
-  }
   if (!taken) return deferred(observed);
-  stats.delivered(request.host);
+  const isFirst = request.delivered !== true;
+  if (isFirst) stats.delivered(request.host);
+  if (broken !== undefined) return brokenPage(context, lease, broken, result, observed);
   if (firstUrl !== undefined) {
     stats.duplicate();
     events.emit('duplicate', page, firstUrl);
@@ -59,7 +59,7 @@ export async function deliverPage(
       outcome: 'done',
       observation: observed,
       outlinks: found.requests,
-      delivered: true,
+      delivered: isFirst,
       record: {
         status: result.status,
         ms: observed.durationMs,
@@ -70,6 +70,35 @@ export async function deliverPage(
     },
     links: found.links,
     seen: found.seen,
+  };
+}
+
+/**
+ * A page that was delivered, and whose body broke while it was read. It counts, and is tried again like any other request
+ * that failed; a page that comes again then is not counted a second time.
+ */
+function brokenPage(
+  context: VisitContext,
+  lease: Lease,
+  error: CrawlError,
+  { status }: FetchResult,
+  observed: Observation,
+): Ending {
+  const { maxPages, stats } = context;
+  // Where this was the last page that may be fetched nobody would learn that its body is missing.
+  const tries = stats.pages < maxPages ? undefined : 0;
+  const { outcome, ...rest } = failed(context, lease, error, { ...observed, status: undefined }, tries);
+  const { record } = outcome;
+  const again =
+    outcome.outcome === 'failed' ? {} : { request: { ...(outcome.request ?? lease.request), delivered: true } };
+  return {
+    ...rest,
+    outcome: {
+      ...outcome,
+      ...again,
+      delivered: lease.request.delivered !== true,
+      record: record === undefined ? undefined : { ...record, status, ms: observed.durationMs },
+    },
   };
 }
 
@@ -127,11 +156,9 @@ function pageOf(context: VisitContext, lease: Lease, result: FetchResult, starte
  * @returns what broke it, if something did while it was being read.
  */
 function closeStream({ stream }: FetchResult): CrawlError | undefined {
-  if (stream === undefined) return undefined;
-  const { errored } = stream;
-  stream.destroy();
-  // Any other error was the reader's, who has seen enough.
-  return isCrawlError(errored) ? errored : undefined;
+  const broken = brokenBody(stream);
+  stream?.destroy();
+  return broken;
 }
 
 async function seenBody(context: VisitContext, page: Page, result: FetchResult): Promise<string | undefined> {

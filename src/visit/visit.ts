@@ -46,7 +46,9 @@ async function decide(context: VisitContext, lease: Lease): Promise<Ending> {
 }
 
 function hostLimit(context: VisitContext, lease: Lease): Ending | undefined {
-  if (lease.host.pages < context.maxPagesPerHost || lease.request.kind !== 'page') return undefined;
+  const { delivered, kind } = lease.request;
+  // A page that comes again was counted when it came first.
+  if (lease.host.pages < context.maxPagesPerHost || kind !== 'page' || delivered === true) return undefined;
   return skipUnasked(context, lease, 'host-limit');
 }
 

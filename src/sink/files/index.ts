@@ -107,6 +107,7 @@ export class FileSink implements Sink {
     if (!this.#errorPages && (page.status < 200 || page.status > 299)) return;
     try {
       if (page.stream !== undefined && 'destroyed' in page.stream && page.stream.destroyed === true) {
+        if ('errored' in page.stream && page.stream.errored instanceof Error) throw page.stream.errored;
         const message = `The stream of ${page.url} is closed: write a page while it is being delivered`;
         throw new CrawlError('CRAWL_SINK_FAILED', message, { url: page.url });
       }

@@ -151,14 +151,17 @@ function readReferrer(source: ByteReader, form: number, site: number): string | 
 }
 
 /** The fields of a request that have no place of their own in a record. */
-export type RareFields = Partial<Pick<CrawlRequest, 'attempts' | 'redirects' | 'origin' | 'depth' | 'revisit'>>;
+export type RareFields = Partial<
+  Pick<CrawlRequest, 'attempts' | 'redirects' | 'origin' | 'depth' | 'revisit' | 'delivered'>
+>;
 
 /** What a request has of {@link RareFields}, as JSON; `undefined` for most. */
-export function rareFields({ attempts, redirects, origin, depth, revisit }: CrawlRequest): string | undefined {
+export function rareFields(request: CrawlRequest): string | undefined {
+  const { attempts, redirects, origin, depth, revisit, delivered } = request;
   const isPlain = isPlainDepth(depth);
-  if (isPlain && attempts === 0 && redirects === undefined && origin === undefined && revisit === undefined)
-    return undefined;
-  const rare: RareFields = { attempts, redirects, origin, revisit, ...(isPlain ? undefined : { depth }) };
+  const isUsual = redirects === undefined && origin === undefined && revisit === undefined && delivered === undefined;
+  if (isPlain && attempts === 0 && isUsual) return undefined;
+  const rare: RareFields = { attempts, redirects, origin, revisit, delivered, ...(isPlain ? undefined : { depth }) };
   return JSON.stringify(rare);
 }
 
@@ -182,5 +185,6 @@ export function parseRequest(json: string): CrawlRequest {
     attempts: parsed.attempts,
     origin: parsed.origin,
     revisit: parsed.revisit,
+    delivered: parsed.delivered,
   };
 }

@@ -112,6 +112,7 @@ export class UrlTable {
       attempts: rare?.attempts ?? 0,
       origin: rare?.origin,
       revisit: rare?.revisit,
+      delivered: rare?.delivered,
     };
   }
 

@@ -118,7 +118,8 @@ export const settlements: readonly CaseOn<Subject>[] = [
     async (s) => {
       await s.offer({ url: '/a', referrer: 'https://host.test/' });
       const lease = await s.one();
-      const again = { ...lease.request, attempts: 1, redirects: [{ url: lease.url, status: 302 }] };
+      const redirects = [{ url: lease.url, status: 302 }];
+      const again = { ...lease.request, attempts: 1, redirects, delivered: true };
       await s.settle(lease, { outcome: 'retry', requeue: { request: again, dueAt: T0 } });
       sameRequest((await s.one()).request, again);
     },
