@@ -3,11 +3,11 @@ import { CRAWLER_DEFAULTS, Crawler } from 'polite-crawler';
 import type { Outline } from './headings-worker.ts';
 
 const [url, maxDoc = '20'] = process.argv.slice(2);
-if (url === undefined) {
-  console.error('usage: headings url [maxDoc]');
+const { CONTACT = '', DELAY_MS } = process.env; // your mail address, so that who is asked knows whom to talk to
+if (url === undefined || CONTACT === '') {
+  console.error('usage: CONTACT=you@example.org headings url [maxDoc]');
   process.exit(2);
 }
-const { CONTACT = '', DELAY_MS } = process.env; // your mail address: without it the crawler refuses to start
 
 const crawler = new Crawler({
   userAgent: `headings/1.0 (+mailto:${CONTACT})`,

@@ -6,8 +6,8 @@ import { Crawler, EventLog, UrlFilter } from 'polite-crawler';
 
 const [directory, ...hosts] = process.argv.slice(2);
 const { CONTACT = '', DELAY_MS = '6000', PORT = '80' } = process.env;
-if (directory === undefined || hosts.length === 0) {
-  console.error('usage: polite-crawler directory host...');
+if (directory === undefined || hosts.length === 0 || CONTACT === '') {
+  console.error('usage: CONTACT=you@example.org polite-crawler directory host...');
   process.exit(2);
 }
 

@@ -4,8 +4,8 @@ import { CRAWLER_DEFAULTS, Crawler, FileSink, type Page, UrlFilter } from 'polit
 
 const [url, prefix, maxLevel, maxDoc, maxThreads] = process.argv.slice(2);
 const { CONTACT = '', DELAY_MS } = process.env;
-if (url === undefined || prefix === undefined) {
-  console.error('usage: psucker url filenamePrefix [maxLevel [maxDoc [maxThreads]]]');
+if (url === undefined || prefix === undefined || CONTACT === '') {
+  console.error('usage: CONTACT=you@example.org psucker url filenamePrefix [maxLevel [maxDoc [maxThreads]]]');
   process.exit(2);
 }
 

@@ -2,7 +2,11 @@
 import { Crawler } from 'polite-crawler';
 
 const [url = 'https://example.org/'] = process.argv.slice(2);
-const { CONTACT = '' } = process.env; // your mail address: without it the crawler refuses to start
+const { CONTACT = '' } = process.env; // your mail address, so that who is asked knows whom to talk to
+if (CONTACT === '') {
+  console.error('usage: CONTACT=you@example.org quickstart [url]');
+  process.exit(2);
+}
 
 const crawler = new Crawler({ userAgent: `quickstart/1.0 (+mailto:${CONTACT})`, maxPages: 5 });
 crawler.on('page', (page) => console.log(page.status, page.url, page.title));

@@ -4,8 +4,8 @@ import { acceptPages, CRAWLER_DEFAULTS, Crawler, FileSink, type Page } from 'pol
 
 const [url, prefix, maxLevel, maxDoc, maxThreads] = process.argv.slice(2);
 const { CONTACT = '', DELAY_MS } = process.env;
-if (url === undefined || prefix === undefined) {
-  console.error('usage: wsdl-crawler url filenamePrefix [maxLevel [maxDoc [maxThreads]]]');
+if (url === undefined || prefix === undefined || CONTACT === '') {
+  console.error('usage: CONTACT=you@example.org wsdl-crawler url filenamePrefix [maxLevel [maxDoc [maxThreads]]]');
   process.exit(2);
 }
 
