@@ -202,6 +202,24 @@ test('a merge takes all entries there are, each once, in the order of their keys
   );
 });
 
+test('a merge of many keeps the order in which equal ones were given, and looks at each of them a few times only', () => {
+  const ranks = Float64Array.from({ length: 60_000 }, (_, n) => (n < 9_000 ? 7 : (n * 48_271) % 20_011));
+  const places = Float64Array.from(ranks, (_, n) => n + 1);
+  let looks = 0;
+  const counted = new Proxy(ranks, {
+    get: (target, name) => {
+      looks++;
+      return Reflect.get(target, name, target) as unknown;
+    },
+  });
+  const order = new MergeOrder({ ranks: counted, places });
+  const got: number[] = [];
+  for (let next = order.next(); next !== undefined; next = order.next()) got.push(next);
+  expect(got).toEqual([...places].sort((a, b) => ranks[a - 1]! - ranks[b - 1]!));
+  // Some 22 to sort a piece, and one for each of the five halvings that lead to it.
+  expect(looks / ranks.length).toBeLessThan(45);
+});
+
 test('a host keeps its last requests in its record, and one of format 1 has none', () => {
   const host = new Host(1, 'host.test');
   host.levels.push({ level: 0, head: 0, offset: 3, tail: 2, filled: 9, recent: [{ site: 5, slot: 2 ** 47 }] });
