@@ -3,6 +3,7 @@
 //   node test/bench/crawl.mjs [--pages=3000] [--rounds=3] [--concurrency=32] [--runners=a,b] [--json]
 import { parseArgs } from 'node:util';
 import { contest, median, printTable } from './contest.mjs';
+import { ratioLine } from './ratio.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -15,6 +16,8 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
+/** What a crawl with either transport may cost, by what it is beside. */
+const MOST_RATIOS = { 'bare-undici': 1.15, 'bare-got': 0.85, simplecrawler: 0.4 };
 const runners = values.runners.split(',');
 const pages = Number(values.pages);
 const runs = await contest({
@@ -52,5 +55,7 @@ if (values.json) {
   console.log(JSON.stringify({ bench: 'crawl', pages, rounds: Number(values.rounds), rows, ratios }));
 } else {
   printTable(rows);
-  for (const { ours, peer, cpu } of ratios) console.log(`CPU per page, ${ours} : ${peer} = ${cpu.toFixed(2)} : 1`);
+  for (const { ours, peer, cpu } of ratios) {
+    console.log(ratioLine({ what: 'CPU per page', ours, peer, ratio: cpu, most: MOST_RATIOS[peer] }));
+  }
 }

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { ratioLine } from './ratio.mjs';
 import { WITHOUT_DELAYS } from './without-delays.mjs';
 
 const { values } = parseArgs({
@@ -68,7 +69,8 @@ async function parent() {
     if (values.json) console.log(JSON.stringify({ bench: 'growth', far, rows, ratio, most: MOST_RATIO }));
     else {
       console.table(rows);
-      console.log(`CPU per page, ${rows.at(-1).known} known : ${rows[0].known} known = ${ratio.toFixed(3)} : 1`);
+      const [ours, peer] = [rows.at(-1), rows[0]].map(({ known }) => `${known} known URLs`);
+      console.log(ratioLine({ what: 'CPU per page', ours, peer, ratio, most: MOST_RATIO }));
     }
   } finally {
     rmSync(root, { recursive: true, force: true });

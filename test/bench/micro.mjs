@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Parser } from 'htmlparser2';
 import { madeUpSite } from './pages.mjs';
+import { ratioLine } from './ratio.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -268,9 +269,20 @@ function print({ step, unit, us, ratio, most, plainUs }) {
       `${step.padEnd(20)} offer ${offer.toFixed(2)}, known ${known.toFixed(2)}, lease and settle ${leaseAndSettle.toFixed(2)} µs a URL; ` +
         `a Set and an array ${plainUs.toFixed(2)}`,
     );
+    printRatio({
+      what: 'CPU of offer, lease and settle',
+      ours: step.slice('store: '.length),
+      peer: 'a Set and an array',
+      ratio,
+    });
     return;
   }
   const [ours, ...others] = Object.entries(us).map(([name, time]) => `${name} ${time.toFixed(2)}`);
-  const verdict = ratio <= most ? '' : `, MORE than ${most.toFixed(2)}`;
-  console.log(`${step.padEnd(20)} ${ours} µs a ${unit}; ${others.join('; ')}: ${ratio.toFixed(2)} : 1${verdict}`);
+  console.log(`${step.padEnd(20)} ${ours} µs a ${unit}; ${others.join('; ')}`);
+  const [first, second] = Object.keys(us);
+  printRatio({ what: 'CPU', ours: first, peer: second, ratio, most });
+}
+
+function printRatio(ratio) {
+  console.log(`${''.padEnd(20)} ${ratioLine(ratio)}`);
 }

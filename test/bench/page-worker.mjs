@@ -6,6 +6,7 @@ import { loadavg } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { ratioLine } from './ratio.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -78,6 +79,11 @@ if (values.json) {
       .map((load) => load.toFixed(1))
       .join(', ')}`,
   );
-  console.log(`wall, listener : ${values.threads} threads = ${ratio.toFixed(2)} : 1 (wanted ${LIMITS.ratio})`);
-  console.log(`p99 of the event loop's delay: ${rows[1].delayP99Ms.toFixed(1)} ms (at most ${LIMITS.delayP99Ms})`);
+  const ours = `${values.threads} threads`;
+  console.log(ratioLine({ what: 'Time', ours, peer: 'listener', ratio: 1 / ratio, most: 1 / LIMITS.ratio }));
+  const { delayP99Ms } = rows[1];
+  const verdict = delayP99Ms <= LIMITS.delayP99Ms ? 'ok' : `MORE than ${LIMITS.delayP99Ms}`;
+  console.log(
+    `p99 of the event loop's delay, ${ours}: ${delayP99Ms.toFixed(1)} ms (less is better, at most ${LIMITS.delayP99Ms}) ${verdict}`,
+  );
 }

@@ -35,7 +35,11 @@ const LONG_BENCHES = {
 };
 
 if (!existsSync(here('node_modules/simplecrawler')) || !existsSync(here('node_modules/undici'))) {
-  spawnSync('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock'], { cwd: here('.'), stdio: 'inherit' });
+  console.log('Installing what is compared with into test/bench/node_modules');
+  const npm = ['install', '--no-audit', '--no-fund', '--no-package-lock'];
+  const { status } = spawnSync('npm', npm, { cwd: here('.'), stdio: 'inherit' });
+  if (status !== 0)
+    console.error('It could not be installed, for which the registry is needed: crawl and latency will fail.');
 }
 const all = { ...BENCHES, ...LONG_BENCHES };
 const unknown = positionals.filter((name) => !(name in all));
