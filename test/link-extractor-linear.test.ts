@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { LinkExtractor } from '../src/link-extractor/index.ts';
+import { KNOWN_NAMES } from '../src/link-extractor/tree/elements.ts';
+import { cpuTime } from './helpers/cpu.ts';
 
 /** Leads the scan to the tree builder. */
 const TREE = '<template><col></template>';
@@ -77,6 +79,34 @@ const HOSTILE: Record<string, (length: number) => string> = {
   ),
   'text of a link': within('<a href=x>', repeated('a  b')),
 };
+
+test('no element takes longer deep down than elsewhere', { timeout: 120_000 }, () => {
+  const extractor = new LinkExtractor();
+  const scan = (html: string): void => void extractor.scan({ url: 'http://a.example.test/', html });
+  const isSlow = (outer: string, unit: string): boolean => {
+    const [deep, units] = [outer.repeat(8000), repeated(unit)(20_000)];
+    const before = process.cpuUsage();
+    scan(TREE + deep + units);
+    const { user, system } = process.cpuUsage(before);
+    // Most are quick, which shows at once.
+    if (user + system < 24_000) return false;
+    return (
+      cpuTime(() => scan(TREE + deep + units)) >
+      Math.max(
+        cpuTime(() => scan(TREE + units + deep)),
+        4000,
+      ) *
+        6
+    );
+  };
+  const slow: string[] = [];
+  for (const name of KNOWN_NAMES) {
+    const units = [`<${name}>`, `<${name}></${name}>`, `<table><${name}></table>`, `<select><${name}></select>`];
+    for (const unit of units) if (isSlow('<div>', unit)) slow.push(unit);
+    if (isSlow('<svg>', `<${name}></${name}>`)) slow.push(`<svg> ${name}`);
+  }
+  expect(slow).toEqual([]);
+});
 
 test.each(Object.keys(HOSTILE))('time grows no faster than the text: %s', { retry: 2 }, (name) => {
   const make = HOSTILE[name] as (length: number) => string;

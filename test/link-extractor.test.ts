@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { LinkExtractor, type LinkProfile } from '../src/link-extractor/index.ts';
 import { canonicalizeUrl } from '../src/url.ts';
 
@@ -424,6 +424,47 @@ test('leaves relative links out where neither the document nor its base says wha
     'https://a.example.test/docs/b',
     'https://b.example.test/',
   ]);
+});
+
+test.each([
+  'page.html #top',
+  'page.html\f#top',
+  'page.html \t#',
+  '?q= #x',
+  ' #x',
+  'a b #x',
+  'p &#x20;#x',
+  'p #&amp;',
+  '/x #1',
+])('white space before a fragment belongs to the URL: %j', (reference) => {
+  const base = 'http://a.example.test/d/?q';
+  const { links } = scan(`<a href="${reference}"></a>`, { url: base });
+  const url = new URL(reference.replace('&#x20;', ' '), base);
+  url.hash = '';
+  expect(links.map((link) => link.url)).toEqual([url.href]);
+});
+
+test('the same with and without white space before a fragment are two URLs', () => {
+  const { links } = scan('<a href="p ">1</a><a href="p #x">2</a><a href="p#y">3</a><a href="p #z">4</a>', {
+    url: 'http://a.example.test/',
+  });
+  expect(links.map(({ url, text }) => [url, text])).toEqual([
+    ['http://a.example.test/p', '1'],
+    ['http://a.example.test/p%20', '2'],
+  ]);
+});
+
+test('a profile that is used for the first time changes no source of a scan that is under way', async () => {
+  // Nobody has made an extractor of any profile there.
+  vi.resetModules();
+  const fresh = await import('../src/link-extractor/index.ts');
+  const html = `<svg>${Array.from({ length: 2000 }, (_, n) => `<a xlink:href="/${n}">x</a>`).join('')}</svg>`;
+  const steps = fresh.scanInSteps(new fresh.LinkExtractor(), { url: 'http://a.example.test/', html });
+  steps.next();
+  new fresh.LinkExtractor({ profile: 'exhaustive' });
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  expect(new Set(step.value.links.map(({ source }) => source))).toEqual(new Set(['a/xlink:href']));
 });
 
 test('never throws, whatever the URL of the document', () => {

@@ -8,43 +8,54 @@ const AMPERSAND = 38;
 
 /** The text between two places, without tags and comments, white space folded, cut at `most` characters. */
 export function textOf(reader: MarkupReader, start: number, end: number, most: number): string {
-  const { html } = reader;
-  if (end - start <= most && isPlain(reader.codes, start, end)) return detached(html.slice(start, end));
-  const raw = withoutMarkup(reader, start, Math.min(end, start + LONGEST_MARKUP), most);
-  const text = foldSpace(decodeText(raw));
-  return detached(text.length > most ? text.slice(0, most).trimEnd() : text);
-}
-
-/** Whether a text is what it says: no markup, no references, no white space but single spaces between words. */
-function isPlain(codes: Uint16Array, start: number, end: number): boolean {
-  let wasSpace = true;
-  for (let at = start; at < end; at++) {
-    const code = codes[at] as number;
-    if (code > LT) wasSpace = false;
-    else if (code === SPACE) {
-      if (wasSpace) return false;
-      wasSpace = true;
-    } else if (code < SPACE || code === AMPERSAND || code === LT) return false;
-    else wasSpace = false;
-  }
-  return !wasSpace || start === end;
-}
-
-function withoutMarkup(reader: MarkupReader, start: number, end: number, most: number): string {
-  const { html } = reader;
+  const state = new Plainness(reader.codes);
   let text = '';
-  for (let at = start; at >= 0 && at < end && text.length <= most * 4; ) {
-    let lt = html.indexOf('<', at);
-    if (lt < 0 || lt > end) lt = end;
-    if (lt > at) text += html.slice(at, lt);
-    if (lt === end) break;
+  for (
+    let at = start, last = Math.min(end, start + LONGEST_MARKUP);
+    at >= 0 && at < last && text.length <= most * 4;
+  ) {
+    const lt = state.endOfText(at, last);
+    // What lies between two pieces of markup is put together; most links have one piece of text.
+    if (lt > at) text = text === '' ? reader.html.slice(at, lt) : text + reader.html.slice(at, lt);
+    if (lt === last) break;
     at = endOfMarkup(reader, lt);
     if (at === lt) {
       text += '<';
+      state.isSpace = false;
       at++;
     }
   }
-  return text;
+  if (state.isPlain && !state.isSpace && text.length <= most) return detached(text);
+  const folded = foldSpace(decodeText(text));
+  return detached(folded.length > most ? folded.slice(0, most).trimEnd() : folded);
+}
+
+/** Whether a text is what it says: no references to characters, no white space but single spaces between words. */
+class Plainness {
+  readonly #codes: Uint16Array;
+  isPlain = true;
+  /** Whether the last character was white space; at the beginning it counts as that. */
+  isSpace = true;
+
+  constructor(codes: Uint16Array) {
+    this.#codes = codes;
+  }
+
+  /** Looks at what there is up to the next `<`; returns where that is, or the end. */
+  endOfText(start: number, end: number): number {
+    const codes = this.#codes;
+    for (let at = start; at < end; at++) {
+      const code = codes[at] as number;
+      if (code > LT) this.isSpace = false;
+      else if (code === LT) return at;
+      else if (code === SPACE) {
+        if (this.isSpace) this.isPlain = false;
+        this.isSpace = true;
+      } else if (code < SPACE || code === AMPERSAND) this.isPlain = false;
+      else this.isSpace = false;
+    }
+    return end;
+  }
 }
 
 /** Where the markup at `lt` ends: `lt` where there is none, -1 where it does not end. */

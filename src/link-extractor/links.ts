@@ -3,6 +3,7 @@ import { IFRAME_SRCDOC } from './collector.ts';
 import { decodeAttribute } from './entities.ts';
 import { hashText } from './hashing.ts';
 import { textOf } from './link-text.ts';
+import { SPACE } from './names.ts';
 import type { MarkupReader } from './reader.ts';
 import { NEW, ReferenceTable, UNTOLD } from './reference-table.ts';
 import { END, FIELDS, REL_END, REL_START, type References, SOURCE, TEXT_END, TEXT_START } from './references.ts';
@@ -164,8 +165,7 @@ export class LinkList {
 
   /** Takes up one reference that is as it should be. */
   add(reference: string, source: string, rel: readonly string[], resolver: Resolver): void {
-    const hash = reference.indexOf('#');
-    this.#add(hash < 0 ? reference : reference.slice(0, hash), this.#index(source), rel, resolver, false);
+    this.#add(withoutFragment(reference), this.#index(source), rel, resolver, false);
   }
 
   #add(reference: string, index: SourceIndex, rel: readonly string[], resolver: Resolver, hasText: boolean): number {
@@ -231,7 +231,9 @@ function isNofollow(rel: readonly string[]): boolean {
   return rel.length > 0 && rel.includes('nofollow');
 }
 
+/** References to one document become one; the `#` stays where without it white space would be at the end, and be lost. */
 function withoutFragment(reference: string): string {
   const hash = reference.indexOf('#');
-  return hash < 0 ? reference : reference.slice(0, hash);
+  if (hash < 0) return reference;
+  return reference.slice(0, hash > 0 && reference.charCodeAt(hash - 1) <= SPACE ? hash + 1 : hash);
 }

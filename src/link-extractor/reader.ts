@@ -196,9 +196,13 @@ export class MarkupReader {
     if (this.codes[at] === GT) return at + 1;
     if (html.startsWith('->', at)) return at + 2;
     const close = this.#commentClose.from(html, at);
-    const bang = this.#commentBang.from(html, at);
-    if (bang >= 0 && (close < 0 || bang < close)) return bang + 4;
-    return close < 0 ? -1 : close + 3;
+    if (close < 0) {
+      const bang = this.#commentBang.from(html, at);
+      return bang < 0 ? -1 : bang + 4;
+    }
+    // Looked for in the comment alone: hardly any page has one.
+    const bang = html.slice(at, close).indexOf('--!>');
+    return bang < 0 ? close + 3 : at + bang + 4;
   }
 
   /** The end of a `<![CDATA[` section, which only SVG and MathML have. */

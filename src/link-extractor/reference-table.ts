@@ -1,5 +1,6 @@
 import { OWN_MEMORY } from './codes.ts';
 import { hashCode, spread } from './hashing.ts';
+import { SPACE } from './names.ts';
 
 /** How far a place for a reference is looked for; hostile texts may have many that fall together. */
 const MOST_PROBES = 16;
@@ -29,7 +30,10 @@ export class ReferenceTable {
   #hash = 0;
   /** Where the reference asked for last ends: before its fragment, unless it is encoded. */
   end = 0;
-  /** Whether the reference asked for last is not as it is written: it holds a character reference or NUL. */
+  /**
+   * Whether the reference asked for last is not as it is written: it holds a character reference or NUL, or white space
+   * before its fragment.
+   */
   isEncoded = false;
 
   /**
@@ -62,7 +66,10 @@ export class ReferenceTable {
       const code = codes[at] as number;
       if (code <= AMPERSAND) {
         // Behind `&` this may be a part of a character reference.
-        if (code === HASH_SIGN && !this.isEncoded) break;
+        if (code === HASH_SIGN && !this.isEncoded) {
+          if (at === start || (codes[at - 1] as number) > SPACE) break;
+          this.isEncoded = true;
+        }
         if (code === AMPERSAND || code === 0) this.isEncoded = true;
       }
       hash = hashCode(hash, code);

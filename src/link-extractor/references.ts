@@ -10,6 +10,9 @@ export const REL_END = 4;
 export const TEXT_START = 5;
 export const TEXT_END = 6;
 
+/** Sources that are not among the usual ones have numbers from here on: of those there may be more at any time. */
+const FIRST_OTHER = 512;
+
 /** What a `<meta>` with a name says. */
 export interface NamedMeta {
   /** In lower case. */
@@ -33,7 +36,7 @@ export class References {
   items: Int32Array;
   count = 0;
   readonly values: string[] = [];
-  /** Sources that are not among the usual ones, such as `my-element/style`; their numbers follow those. */
+  /** Sources that are not among the usual ones, such as `my-element/style`. */
   readonly #sources: string[] = [];
   #sourceIds: Map<string, number> | undefined;
 
@@ -61,7 +64,7 @@ export class References {
     this.#sourceIds ??= new Map();
     let id = this.#sourceIds.get(source);
     if (id === undefined) {
-      id = STATIC_SOURCES.length + this.#sources.push(source) - 1;
+      id = FIRST_OTHER + this.#sources.push(source) - 1;
       this.#sourceIds.set(source, id);
     }
     return id;
@@ -69,7 +72,7 @@ export class References {
 
   /** What the number of a source means. */
   sourceOf(id: number): string {
-    return (id < STATIC_SOURCES.length ? STATIC_SOURCES[id] : this.#sources[id - STATIC_SOURCES.length]) as string;
+    return (id < FIRST_OTHER ? STATIC_SOURCES[id] : this.#sources[id - FIRST_OTHER]) as string;
   }
 
   /** A value that stands in the text. */

@@ -114,7 +114,7 @@ export class OpenElements {
   /** Where an element of which there is only one is, or -1. */
   indexOf(element: OpenElement): number {
     if (!element.open) return -1;
-    const lowest = this.#lowest();
+    const lowest = this.lowest();
     for (let at = this.items.length - 1; at >= lowest; at--) {
       if (this.items[at] === element) return this.#spend(at);
     }
@@ -123,7 +123,7 @@ export class OpenElements {
 
   /** The topmost HTML element with this name or the other, or -1. */
   topmost(name: string, other: string = name): number {
-    const lowest = this.#lowest();
+    const lowest = this.lowest();
     for (let at = this.items.length - 1; at >= lowest; at--) {
       const element = this.items[at] as OpenElement;
       if (element.namespace === HTML && (element.name === name || element.name === other)) return this.#spend(at);
@@ -133,7 +133,7 @@ export class OpenElements {
 
   /** Whether an HTML element of this name is open, with nothing that ends the search above it. */
   inScope(name: string, ends: number = IS.scope): boolean {
-    const lowest = this.#lowest();
+    const lowest = this.lowest();
     for (let at = this.items.length - 1; at >= lowest; at--) {
       const element = this.items[at] as OpenElement;
       if (element.name === name && element.namespace === HTML) return this.#spend(at) >= 0;
@@ -144,7 +144,7 @@ export class OpenElements {
 
   /** Where an element of which there is only one is, if nothing that ends the search is above it; or -1. */
   indexInScope(wanted: OpenElement): number {
-    const lowest = this.#lowest();
+    const lowest = this.lowest();
     for (let at = this.items.length - 1; at >= lowest; at--) {
       const element = this.items[at] as OpenElement;
       if (element === wanted) return this.#spend(at);
@@ -159,7 +159,7 @@ export class OpenElements {
 
   /** Whether an element with one of these bits is open, with nothing that ends the search above it. */
   kindInScope(bits: number, ends: number = IS.scope): boolean {
-    const lowest = this.#lowest();
+    const lowest = this.lowest();
     for (let at = this.items.length - 1; at >= lowest; at--) {
       const element = this.items[at] as OpenElement;
       if ((element.bits & bits) !== 0) return this.#spend(at) >= 0;
@@ -190,7 +190,8 @@ export class OpenElements {
     while (this.items.length > 1 && (this.current.bits & (bits | IS.template)) === 0) this.pop();
   }
 
-  #lowest(): number {
+  /** How far down a search may look. */
+  lowest(): number {
     return this.budget > 0 ? 0 : Math.max(0, this.items.length - NEAR);
   }
 

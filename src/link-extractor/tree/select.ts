@@ -67,7 +67,7 @@ export function endInSelectInTable(tree: TreeState, name: string): void {
 /** Whether a select is open with nothing but options above it. */
 function inSelectScope(tree: TreeState): boolean {
   const { items } = tree.stack;
-  for (let at = items.length - 1; at >= 0; at--) {
+  for (let at = items.length - 1, lowest = tree.stack.lowest(); at >= lowest; at--) {
     tree.stack.budget--;
     const element = items[at];
     if (element === undefined || element.namespace !== HTML) continue;

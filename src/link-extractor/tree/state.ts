@@ -175,7 +175,7 @@ export class TreeState {
   /** "Reset the insertion mode appropriately". */
   resetMode(): void {
     const { items } = this.stack;
-    for (let at = items.length - 1; at >= 0; at--) {
+    for (let at = items.length - 1, lowest = this.stack.lowest(); at >= lowest; at--) {
       this.stack.budget--;
       const { name, namespace } = items[at] as OpenElement;
       if (namespace !== HTML || !Object.hasOwn(MODES_OF_OPEN, name)) continue;
@@ -190,7 +190,7 @@ export class TreeState {
 
   #modeOfSelect(select: number): number {
     const { items } = this.stack;
-    for (let at = select - 1; at > 0; at--) {
+    for (let at = select - 1, lowest = this.stack.lowest(); at > lowest; at--) {
       this.stack.budget--;
       const { name, namespace } = items[at] as OpenElement;
       if (namespace !== HTML) continue;
