@@ -228,7 +228,7 @@ export interface CrawlerEvents {
   offer: [link: Link];
   /** A URL left the road; `from` is the page it was found on. */
   skip: [url: string, reason: SkipReason, from: string | undefined];
-  /** A request is about to be sent. */
+  /** A request is about to be sent; none is for a URL that is refused by its port, its address or a local name. */
   request: [url: string];
   redirect: [from: string, to: string, status: number];
   retry: [url: string, error: CrawlError, afterMs: number];

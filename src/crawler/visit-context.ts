@@ -23,7 +23,7 @@ export interface VisitParts {
 
 /** What all visits of a run share. */
 export function visitContext(session: Session, settings: Settings, parts: VisitParts): VisitContext {
-  const { frontier, fetcher, robots, finder, admission, stats, contentSeen, unreachable, sitemapFiles, store } =
+  const { frontier, fetcher, robots, finder, guard, admission, stats, contentSeen, unreachable, sitemapFiles, store } =
     session;
   const { clock, extractor, politeness, retries, maxRedirects, maxPages, maxPagesPerHost, maxCrawlDelayMs } = settings;
   const { user, lost } = parts;
@@ -35,6 +35,7 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
     fetcher,
     robots,
     finder,
+    guard,
     sharesAddresses,
     admission,
     extractor,

@@ -11,7 +11,7 @@ export interface CrawlStats {
   readonly elapsedMs: number;
   /** Pages delivered. */
   readonly pages: number;
-  /** Requests sent, robots files, sitemaps, redirects and retries among them. */
+  /** Requests begun, robots files, sitemaps, redirects and retries among them. */
   readonly requests: number;
   /** URLs queued so far. */
   readonly offered: number;

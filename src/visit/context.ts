@@ -1,3 +1,4 @@
+import type { AddressGuard } from '../address-guard.ts';
 import type { Admission } from '../admission.ts';
 import type { CrawlError } from '../errors.ts';
 import type { Fetcher } from '../fetcher/index.ts';
@@ -34,6 +35,7 @@ export interface VisitContext {
   /** Absent where robots rules are not asked for. */
   readonly robots: RobotsCache | undefined;
   readonly finder: HostFinder;
+  readonly guard: AddressGuard;
   /** Whether hosts of one address share its clock. */
   readonly sharesAddresses: boolean;
   readonly admission: Admission;

@@ -15,20 +15,21 @@ const THROTTLED_RETRIES_FACTOR = 3;
 
 /**
  * Ends a visit whose request failed: another try, or an `error` event.
+ * @param observation - `undefined` where nothing was sent to the host, so that its clock stays.
  * @param tries - How often it may be tried again.
  */
 export function failed(
   context: VisitContext,
   lease: Lease,
   error: CrawlError,
-  observation: Observation,
+  observation: Observation | undefined,
   tries: number = triesOf(context, error),
 ): Ending {
   const { request } = lease;
   // The crawl is being stopped: nothing is known about the URL, it goes back to its place.
   if (error.code === 'CRAWL_ABORTED') return deferred(observation);
-  const observed: Observation =
-    observation.status === undefined
+  const observed =
+    observation !== undefined && observation.status === undefined
       ? { ...observation, error: { code: error.code, retryable: error.retryable } }
       : observation;
   const record = {

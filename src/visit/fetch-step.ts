@@ -11,6 +11,7 @@ import { failed } from './failure.ts';
 import type { LargeBodyPass } from './large-bodies.ts';
 import { deliverPage } from './page-step.ts';
 import { followRedirect } from './redirect-step.ts';
+import { neverAsked } from './refusal.ts';
 import { readSitemap } from './sitemap-step.ts';
 import { RETRYABLE_STATUSES, THROTTLING_STATUSES, unwantedStatus } from './status-step.ts';
 import { notModified } from './unchanged-step.ts';
@@ -35,6 +36,8 @@ export async function fetchStep(context: VisitContext, lease: Lease, crawlDelayM
 async function ask(context: VisitContext, lease: Lease, crawlDelayMs: number, pass: LargeBodyPass): Promise<Ending> {
   const { clock, stats } = context;
   const { request } = lease;
+  const refused = neverAsked(context, request.url);
+  if (refused !== undefined) return failed(context, lease, refused, undefined);
   const known = await knownVersion(context, request);
   const startedAt = clock.now();
   context.events.emit('request', request.url);

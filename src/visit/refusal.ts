@@ -1,4 +1,6 @@
-import { toCrawlError } from '../errors.ts';
+import { checkUrl } from '../address-guard.ts';
+import { type CrawlError, toCrawlError } from '../errors.ts';
+import { withUrl } from '../fetcher/failure.ts';
 import type { Lease } from '../ports.ts';
 import type { SkipReason } from '../types.ts';
 import type { VisitContext } from './context.ts';
@@ -17,6 +19,21 @@ export function refuse(
     events.emit('error', toCrawlError(error, 'CRAWL_FILTER_FAILED', 'A URL filter failed', { url }), url);
   if (events.wants('skip')) events.emit('skip', url, reason, from);
   return undefined;
+}
+
+/**
+ * Why a URL is never asked, as far as it says so itself: by its port, or by an address or a local name for a host. What a
+ * name resolves to is judged where it is connected to.
+ */
+export function neverAsked({ guard }: VisitContext, url: string): CrawlError | undefined {
+  try {
+    const parsed = new URL(url);
+    checkUrl(parsed);
+    guard.checkHostname(parsed.hostname);
+    return undefined;
+  } catch (thrown) {
+    return toCrawlError(withUrl(thrown, url), 'CRAWL_INTERNAL', `${url} can't be judged`, { url });
+  }
 }
 
 /** Ends a visit with a named skip. Nothing was sent to the host, so that its clock stays. */

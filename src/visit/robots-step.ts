@@ -10,7 +10,7 @@ import type { VisitContext } from './context.ts';
 import { deferred, type Ending } from './ending.ts';
 import { failed, retryDelayMs } from './failure.ts';
 import { putOff } from './put-off.ts';
-import { skipUnasked } from './refusal.ts';
+import { neverAsked, skipUnasked } from './refusal.ts';
 import { heedRetryAfter, warnOfRules } from './warnings.ts';
 
 /** How soon a URL is tried again whose rules are on their way through another host's queue. */
@@ -123,10 +123,14 @@ async function requestRules(
 ): Promise<RulesRequest> {
   const { clock, events, fetcher, robots, stats, userAgent } = context;
   const { host } = lease.request;
+  const refused = neverAsked(context, url);
   const startedAt = clock.now();
-  events.emit('request', url);
-  stats.requested(host, startedAt);
+  if (refused === undefined) {
+    events.emit('request', url);
+    stats.requested(host, startedAt);
+  }
   try {
+    if (refused !== undefined) throw refused;
     const answer = await fetcher.getOnce(url, {
       maxBytes: ROBOTS_MAX_BYTES,
       userAgent,
@@ -166,7 +170,7 @@ async function requestRules(
   } catch (thrown) {
     const failure = toCrawlError(thrown, 'CRAWL_CONNECT_FAILED', `robots.txt of ${origin} can't be had`, { url });
     const endedAt = clock.now();
-    stats.ended(host, endedAt);
+    if (refused === undefined) stats.ended(host, endedAt);
     if (failure.code === 'CRAWL_ABORTED') {
       robots?.abandon(origin);
       return { ending: deferred({ endedAt }) };
@@ -174,9 +178,10 @@ async function requestRules(
     if (isRefusal(failure) && lease.request.kind !== 'robots') {
       // Not the site's doing, so nothing to remember about it: each URL of it will fail by the same rule.
       robots?.abandon(origin);
-      return { ending: failed(context, lease, failure, { endedAt }) };
+      return { ending: failed(context, lease, failure, refused === undefined ? { endedAt } : undefined) };
     }
     robots?.accept(origin, { error: failure });
+    if (refused !== undefined) return { ending: deferred(), failure };
     const observation: Observation = { endedAt, error: { code: failure.code, retryable: failure.retryable } };
     const quick = failure.retryable && !failure.code.endsWith('_TIMEOUT');
     return { ending: deferred(observation), failure, quick };
