@@ -37,6 +37,10 @@ export interface Settled extends Offered {
 
 const REFUSED: Settled = { accepted: false, isUrgent: false, fresh: 0, known: [] };
 const TABLES = ['state', 'names', 'hosts', 'addresses', 'urls', 'queues', 'schedule', 'leases', 'meta'] as const;
+/** The log of records, which stores of format 1 have not. */
+const LOG = 'recent';
+/** All tables, in the order in which they are made. */
+export const TABLES_AS_MADE: readonly string[] = [...TABLES, LOG];
 
 /**
  * The verbs of the store, each from its start to its end in one go. They read and write the open transaction; when
@@ -65,7 +69,7 @@ export class Core {
     this.state = new StoreState(state);
     this.#names = new Names(names, this.state);
     this.#hosts = new HostTable(hosts, addresses, this.#names, this.state);
-    this.#records = new UrlRecords(urls, () => environment.table('recent'), this.state);
+    this.#records = new UrlRecords(urls, () => environment.table(LOG), this.state);
     this.#urls = new UrlTable(this.#records, this.#names, this.state);
     this.#queues = new Queues(queues);
     this.#schedule = new Schedule(schedule, this.#hosts, this.state);

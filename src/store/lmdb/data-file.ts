@@ -28,7 +28,8 @@ export interface DataHead {
 }
 
 /**
- * Reads the head of a store's data file; `undefined` where there is no file, or an empty one.
+ * Reads the head of a store's data file; `undefined` where there is no file, an empty one, or the beginning of one in
+ * which nothing was ever committed.
  * @throws {@link CrawlError} `CRAWL_STORE_FORMAT` where it is no LMDB file that can be read.
  */
 export function readHead(directory: string): DataHead | undefined {
@@ -42,6 +43,8 @@ export function readHead(directory: string): DataHead | undefined {
     const first = metaPage(file, 0);
     if (first === undefined) throw foreign(path);
     const second = metaPage(file, first.pageSize);
+    // Both meta pages are written in one go. Of who died in that only the first may be there, and nothing behind it.
+    if (fileBytes < 2 * first.pageSize && Math.max(first.commit, second?.commit ?? 0) === 0) return undefined;
     if (second === undefined) throw foreign(path);
     const newest = second.commit > first.commit ? second : first;
     return { ...newest, fileBytes };

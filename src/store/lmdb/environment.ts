@@ -40,14 +40,19 @@ export class Environment {
 
   static open(
     lmdb: typeof Lmdb,
-    directory: string,
-    options: { readonly readOnly: boolean; readonly mapSize: number | undefined },
+    path: string,
+    options: {
+      readonly readOnly: boolean;
+      readonly mapSize: number | undefined;
+      /** Whether `path` is that of the data file, and not of the directory it is in. */
+      readonly isFile?: boolean | undefined;
+    },
   ): Environment {
     const mapSize = options.mapSize ?? MAP_BYTES;
     return new Environment(
       lmdb.open<Buffer, Buffer>({
-        path: directory,
-        noSubdir: false, // Else a directory with a dot in its name is taken for a file.
+        path,
+        noSubdir: options.isFile === true, // Else a directory with a dot in its name is taken for a file.
         readOnly: options.readOnly,
         noSync: true,
         overlappingSync: false,
@@ -68,6 +73,16 @@ export class Environment {
   table(name: string): Table | undefined {
     const database = this.#root.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' });
     return (database as typeof database | undefined) === undefined ? undefined : new Table(database, this.#writes);
+  }
+
+  /** Whether it holds nothing but the first few of these tables, or none, and they hold nothing. */
+  hasNothingBut(tables: readonly string[]): boolean {
+    const entries = [...this.#root.getKeys({ limit: tables.length + 1 })].map((key) => key.toString('latin1'));
+    const first = tables.slice(0, entries.length);
+    // `lmdb` keeps a table under its name and a zero.
+    const expected = new Set(first.map((name) => `${name}\0`));
+    if (entries.length !== expected.size || !entries.every((entry) => expected.has(entry))) return false;
+    return first.every((name) => this.table(name)?.isEmpty === true);
   }
 
   get isWriting(): boolean {

@@ -20,6 +20,7 @@ const CODES: Readonly<Record<string, CrawlErrorCode>> = {
   '-30796': 'CRAWL_STORE_FORMAT', // MDB_CORRUPTED
   '-30794': 'CRAWL_STORE_FORMAT', // MDB_VERSION_MISMATCH
   '-30793': 'CRAWL_STORE_FORMAT', // MDB_INVALID
+  '-30784': 'CRAWL_STORE_FORMAT', // MDB_INCOMPATIBLE: an entry where a table should be
 };
 
 const ADVICE: Partial<Record<CrawlErrorCode, string>> = {

@@ -6,6 +6,7 @@ import { loadLmdb } from './dependency.ts';
 import { Environment } from './environment.ts';
 import { GroupCommit } from './group-commit.ts';
 import { DirectoryLock } from './lock.ts';
+import { isUnfinished, makeStore, removeUnfinished } from './making.ts';
 import { mend, mustBeWhole, mustNotNeedMending } from './mend.ts';
 import { mustHaveRoom } from './room.ts';
 import { StoreState } from './state.ts';
@@ -34,7 +35,9 @@ export async function openForWriting(directory: string, options: WritingOptions)
     mustHaveRoom(directory);
     const head = mustBeWhole(directory);
     mend(directory);
-    if (head !== undefined) await mustBeOurs(lmdb, directory);
+    if (head === undefined) await makeStore(lmdb, directory, options.mapSize);
+    await mustBeOurs(lmdb, directory);
+    removeUnfinished(directory);
     environment = Environment.open(lmdb, directory, { readOnly: false, mapSize: options.mapSize });
     const core = new Core(environment);
     await core.load();
@@ -55,12 +58,11 @@ export async function openForWriting(directory: string, options: WritingOptions)
 
 export async function openForReading(directory: string, mapSize: number | undefined): Promise<OpenParts> {
   const lmdb = await loadLmdb();
-  if (mustBeWhole(directory) === undefined) {
-    throw new CrawlError('CRAWL_STORE_FORMAT', `There is no crawl store in ${directory}.`);
-  }
+  if (mustBeWhole(directory) === undefined) throw noStore(directory);
   mustNotNeedMending(directory);
   const environment = Environment.open(lmdb, directory, { readOnly: true, mapSize });
   try {
+    if (isUnfinished(environment)) throw noStore(directory);
     StoreState.check(environment.table('state'), directory);
     const core = new Core(environment);
     await core.load();
@@ -97,8 +99,12 @@ function parts(
 async function mustBeOurs(lmdb: typeof Lmdb, directory: string): Promise<void> {
   const environment = Environment.open(lmdb, directory, { readOnly: true, mapSize: undefined });
   try {
-    StoreState.check(environment.table('state'), directory);
+    if (!isUnfinished(environment)) StoreState.check(environment.table('state'), directory);
   } finally {
     await environment.close();
   }
+}
+
+function noStore(directory: string): CrawlError {
+  return new CrawlError('CRAWL_STORE_FORMAT', `There is no crawl store in ${directory}.`);
 }

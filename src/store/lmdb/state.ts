@@ -103,7 +103,7 @@ export class StoreState {
     if (name !== FORMAT_NAME) {
       throw new CrawlError(
         'CRAWL_STORE_FORMAT',
-        `The database in ${directory} is not a crawl store. Nothing was changed: choose another directory.`,
+        `The database in ${directory} is not a crawl store: another program has entries in it. Nothing was changed: choose another directory, or move data.mdb and lock.mdb out of this one.`,
       );
     }
     if (!FORMATS.includes(Number(version))) {

@@ -52,6 +52,10 @@ export class Table {
     this.#database.removeSync(key);
   }
 
+  get isEmpty(): boolean {
+    return [...this.#database.getKeys({ limit: 1 })].length === 0;
+  }
+
   /** The first key from `start` to before `end`. */
   first(start: Buffer, end: Buffer): Buffer | undefined {
     for (const key of this.#database.getKeys({ start, end, limit: 1 })) return key;
