@@ -212,9 +212,10 @@ export type WarningCode =
   | 'robots-cut'
   | 'charset-unknown'
   | 'coding-mislabelled'
-  | 'limit-reached';
+  | 'limit-reached'
+  | 'no-seeds';
 
-/** Something that a server said is not so, or does not count as it stands, or a run that has no room; nothing failed. */
+/** Something that a server said is not so, or does not count as it stands, or a run that has no room or no work; nothing failed. */
 export interface CrawlWarning {
   readonly code: WarningCode;
   /** For people; may get better in any release. */

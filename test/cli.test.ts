@@ -254,6 +254,12 @@ describe('A crawl', () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(247);
   });
 
+  test('without URLs says that a new directory has none to go on with', async () => {
+    const ran = await cli('--state', join(folder, 'new'), ...FAST);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('no URL was given, and the store holds none of an earlier run');
+  });
+
   test('that gets nothing ends with 1 and says why', async () => {
     const gone = await startSite(() => {});
     await gone.close();

@@ -1,7 +1,15 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { Crawler, type CrawlerOptions, type CrawlWarning, EventLog, MemoryStore, RobotsTxt } from '../src/index.ts';
+import {
+  Crawler,
+  type CrawlerOptions,
+  type CrawlWarning,
+  EventLog,
+  MemoryStore,
+  RobotsTxt,
+  UrlFilter,
+} from '../src/index.ts';
 import { HASTE, linkPage, listeningCrawler, pathOf, USER_AGENT } from './helpers/crawl.ts';
 import { type Answer, html, rules, serve } from './helpers/pages.ts';
 
@@ -181,5 +189,59 @@ describe('A run over a store whose limit is used up', () => {
     const { crawler, told } = on(store, { maxPages: 1 });
     await crawler.run();
     expect(told).toEqual([]);
+  });
+});
+
+describe('A run without seeds', () => {
+  const told = async (run: (crawler: Crawler) => Promise<unknown>, options: Partial<CrawlerOptions> = {}) => {
+    const { crawler, heard } = listeningCrawler(options);
+    const warnings: string[] = [];
+    crawler.on('warning', ({ code }, url) => {
+      expect(url).toBeUndefined();
+      expect(heard.ends).toEqual([]);
+      warnings.push(code);
+    });
+    await run(crawler);
+    expect(heard.ends).toHaveLength(1);
+    return warnings;
+  };
+  const missing: string | undefined = process.argv[1_000_000];
+
+  test.each<[string, (crawler: Crawler) => Promise<unknown>]>([
+    ['run()', (crawler) => crawler.run()],
+    ['run([])', (crawler) => crawler.run([])],
+    ['run() with an argument that is missing', (crawler) => crawler.run(missing)],
+    [
+      'pages([])',
+      async (crawler) => {
+        for await (const page of crawler.pages([])) throw new Error(page.url);
+      },
+    ],
+    ['add([]) and run()', (crawler) => crawler.add([]).then(() => crawler.run())],
+  ])('and with nothing in its store is told of, by %s', async (_, run) => {
+    expect(await told(run)).toEqual(['no-seeds']);
+  });
+
+  test('says nothing where there was something to do, or once was', async () => {
+    await using site = await serve({ '/': linkPage(['/1']), '/1': '1' });
+    const store = await MemoryStore.open();
+    const seed = site.url('/');
+    const added = async (crawler: Crawler) => {
+      await crawler.add(seed);
+      await crawler.run();
+    };
+    const addedMeanwhile = async (crawler: Crawler) => {
+      crawler.on('start', () => void crawler.add(seed));
+      await crawler.run();
+    };
+    const stopped = async (crawler: Crawler) => {
+      crawler.on('start', () => void crawler.stop());
+      await crawler.run();
+    };
+    expect(await told(added, { store })).toEqual([]);
+    expect(await told((crawler) => crawler.run(), { store })).toEqual([]);
+    expect(await told(addedMeanwhile)).toEqual([]);
+    expect(await told(stopped)).toEqual([]);
+    expect(await told((crawler) => crawler.run(seed), { filter: UrlFilter.from(() => 'no') })).toEqual([]);
   });
 });

@@ -119,7 +119,7 @@ function collectErrors(crawler: Crawler): FirstErrors {
     if (error.code === 'CRAWL_SINK_FAILED' || error.code === 'CRAWL_HANDLER_TIMEOUT') errors.unsaved ??= error.message;
   });
   crawler.on('warning', ({ code, message }) => {
-    if (code === 'limit-reached') errors.limit = inFlags(message);
+    if (code === 'limit-reached' || code === 'no-seeds') errors.limit = inFlags(message);
   });
   return errors;
 }

@@ -58,7 +58,7 @@ export class Crawler extends SafeEmitter {
 
   /**
    * Crawls until nothing is left to do, a limit is reached or it is stopped. Without seeds it goes on with what the
-   * store holds.
+   * store holds; where that is nothing either, a `warning` says so.
    * @returns the totals, which are also the argument of `end`.
    * @throws {@link CrawlError} `CRAWL_URL_INVALID` for a seed that is no http or https URL, `CRAWL_ALREADY_RUNNING`,
    * `CRAWL_OPTION_INVALID` where `canonical` is not what the store was begun with, `CRAWL_DEPENDENCY_MISSING`, and what the

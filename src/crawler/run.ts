@@ -18,7 +18,7 @@ import { Pausing } from './pausing.ts';
 import { Reports } from './reports.ts';
 import { Session } from './session.ts';
 import type { Settings } from './settings.ts';
-import { type Before, usedUp } from './used-up.ts';
+import { type Before, NO_SEEDS, usedUp } from './used-up.ts';
 import { type VisitParts, visitContext } from './visit-context.ts';
 
 /** How long a store is waited for once the crawl is to stop at once, in milliseconds. */
@@ -33,6 +33,7 @@ export class Run {
   #session: Session | undefined;
   #engine: Engine | undefined;
   #pageWorker: PageWorker | undefined;
+  #wasGiven = false;
   #stopped: { readonly now: boolean } | undefined;
   #reports: Reports | undefined;
   readonly #opened = promised<Offering>();
@@ -123,13 +124,13 @@ export class Run {
 
   async add({ urls, revisit }: GivenSeeds): Promise<number> {
     const offering = await this.#opened.promise;
-    const work = async (): Promise<number> => offering.add({ urls: await urls(), revisit });
+    const work = async (): Promise<number> => offering.add(this.#taken({ urls: await urls(), revisit }));
     return this.#engine === undefined ? work() : this.#engine.adding(work);
   }
 
   async #openAndRun(settings: Settings, given: readonly GivenSeeds[]): Promise<CrawlStats> {
     const seeds: SeedBatch[] = [];
-    for (const { urls, revisit } of given) seeds.push({ urls: await urls(), revisit });
+    for (const { urls, revisit } of given) seeds.push(this.#taken({ urls: await urls(), revisit }));
     this.#pageWorker = await this.#openPageWorker();
     const session = await Session.open(settings);
     this.#session = session;
@@ -169,6 +170,7 @@ export class Run {
       this.#tellUsedUp({ ...earlier, queued: reports.snapshot().queued });
       if (this.#stopped !== undefined) void engine.stop();
       await engine.run();
+      await this.#tellNothingGiven(session);
     } finally {
       reports.stop();
       clearTimeout(this.#limit);
@@ -187,6 +189,17 @@ export class Run {
     if (warning === undefined || this.#stopped !== undefined) return;
     void this.#engine?.stop();
     this.#user.emit('warning', warning, undefined);
+  }
+
+  #taken(batch: SeedBatch): SeedBatch {
+    this.#wasGiven ||= batch.urls.length > 0;
+    return batch;
+  }
+
+  /** At the end, since something may be added until then. */
+  async #tellNothingGiven({ frontier }: Session): Promise<void> {
+    if (this.#wasGiven || this.#stopped !== undefined || (await frontier.stats()).seen > 0) return;
+    this.#user.emit('warning', NO_SEEDS, undefined);
   }
 
   #makeEngine(session: Session, offering: Offering, reports: Reports): Engine {

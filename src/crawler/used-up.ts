@@ -21,6 +21,12 @@ export function usedUp(
   return undefined;
 }
 
+/** What to tell of a run that nobody gave a URL to, over a store that has never had one. */
+export const NO_SEEDS: CrawlWarning = {
+  code: 'no-seeds',
+  message: 'There was nothing to crawl: no URL was given, and the store holds none of an earlier run.',
+};
+
 function warning(limit: string, used: string, queued: number): CrawlWarning {
   const message = `Option ${limit} and counts over all runs of a store: earlier ones came to ${used}, so that nothing is fetched. URLs that wait: ${queued}; a higher limit lets the crawl go on.`;
   return { code: 'limit-reached', message };
