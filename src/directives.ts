@@ -14,7 +14,7 @@ export type { NamedMeta };
  * Lines of a header must not be joined: a crawler's name holds for the rest of its line.
  *
  * @param page - Header names in any case; `html` is read as a browser without scripting does.
- * @param userAgent - A product token, or a whole `User-Agent` header.
+ * @param userAgent - A product token, or a whole `User-Agent` header; where it is empty only what is for all counts.
  * @returns `true` for what is not forbidden.
  * @throws {@link CrawlError} `CRAWL_OPTION_INVALID` where `page` is no object, or its `html` no text.
  */

@@ -125,9 +125,9 @@ describe('robotsDirectives()', () => {
     expect(robotsDirectives({ headers: { 'robots-tag': value } }, AGENT)).toEqual(expected),
   );
 
-  test('takes only what is for all where the crawler has no token', () => {
+  test.each(['Mozilla/5.0', ''])('takes only what is for all where the crawler has no token: %j', (agent) => {
     const headers = { 'x-robots-tag': ['noarchive', 'mozilla: noindex'] };
-    expect(robotsDirectives({ headers, html: '<meta name="" content=nofollow>' }, 'Mozilla/5.0')).toEqual({
+    expect(robotsDirectives({ headers, html: '<meta name="" content=nofollow>' }, agent)).toEqual({
       ...FREE,
       archive: false,
     });

@@ -87,7 +87,8 @@ export class FileSink implements Sink {
   }
 
   /**
-   * Writes the page's stream if it has one, else its body.
+   * Writes the page's stream if it has one, else its body. Resolves when the file has its name and the index its line; at
+   * once, with nothing written, for a status other than 2xx without `errorPages`.
    * @throws {@link CrawlError} `CRAWL_BODY_TOO_LARGE` past `maxBytes`, `CRAWL_CLOSED` after `close`,
    * `CRAWL_SINK_FAILED` with what the file system threw in `cause`, or what the page's stream failed with. No file is
    * left behind then; one that was there stays.
