@@ -53,6 +53,8 @@ export class FetchedPage implements Page {
   readonly timings: Timings;
   data: unknown = undefined;
 
+  /** What the parts are made from, whatever becomes of `body`. */
+  readonly #body: Buffer;
   readonly #size: PageParts['size'];
   readonly #extractor: LinkExtractor;
   readonly #userAgent: string;
@@ -76,6 +78,7 @@ export class FetchedPage implements Page {
     this.referrer = parts.referrer;
     this.fetchedAt = parts.fetchedAt;
     this.timings = parts.timings;
+    this.#body = parts.body;
     this.#size = parts.size;
     this.#extractor = extractor;
     this.#userAgent = userAgent;
@@ -114,12 +117,12 @@ export class FetchedPage implements Page {
 
   /** Whether its text and links are worth being made in steps. */
   get isLong(): boolean {
-    return this.body.length > LONG_BYTES && isMarkup(this.contentType);
+    return this.#body.length > LONG_BYTES && isMarkup(this.contentType);
   }
 
   /** Makes text and links beforehand, in steps of some milliseconds. Throws nothing. */
   *prepare(): Generator<void, void, undefined> {
-    this.#decoded ??= yield* decodeInSteps(this.body, firstLine(this.headers['content-type']));
+    this.#decoded ??= yield* decodeInSteps(this.#body, firstLine(this.headers['content-type']));
     // An extractor of the user's own is asked when its results are.
     if (this.#extractor.scan === LinkExtractor.prototype.scan)
       this.#scanned ??= yield* scanInSteps(this.#extractor, this.#input());
@@ -153,7 +156,7 @@ export class FetchedPage implements Page {
   }
 
   get fingerprint(): string | undefined {
-    if (this.stream === undefined) this.#fingerprint ??= fingerprint(this.body);
+    if (this.stream === undefined) this.#fingerprint ??= fingerprint(this.#body);
     return this.#fingerprint;
   }
 
@@ -167,7 +170,7 @@ export class FetchedPage implements Page {
   }
 
   #decode(): DecodedText {
-    this.#decoded ??= decodeText(this.body, firstLine(this.headers['content-type']));
+    this.#decoded ??= decodeText(this.#body, firstLine(this.headers['content-type']));
     return this.#decoded;
   }
 

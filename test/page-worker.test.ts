@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
@@ -150,6 +151,37 @@ describe('A page worker', () => {
     expect(data('/?do=undefined')).toBeUndefined();
   });
 
+  test('gets typed arrays and the like with memory of their own, and Buffers as such', async () => {
+    await using site = await serve({ '/?do=views': 'views' });
+    const { data } = await crawl(site.url('/?do=views'));
+    const { part, data: view, ...rest } = data('/?do=views') as Record<string, NodeJS.ArrayBufferView>;
+    expect(rest).toStrictEqual({
+      floats: new Float64Array([1.5, -0]),
+      bytes: Buffer.from('bytes'),
+      none: new Uint16Array(0),
+    });
+    expect(part).toStrictEqual(new Uint8Array(4).fill(7));
+    expect(view).toBeInstanceOf(DataView);
+    expect(new Uint8Array((view as DataView).buffer)).toEqual(Uint8Array.of(2, 3));
+    for (const { byteOffset, byteLength, buffer } of [part!, view!, ...Object.values(rest)])
+      expect([byteOffset, buffer.byteLength]).toEqual([0, byteLength]);
+  });
+
+  test('has a body that is a Buffer like any other, made once', async () => {
+    const text = 'the body of it';
+    await using site = await serve({ '/?do=body': text, '/?do=body-twice': text });
+    const { data, errors } = await crawl([site.url('/?do=body'), site.url('/?do=body-twice')]);
+    expect(errors).toEqual([]);
+    const bytes = new TextEncoder().encode(text);
+    expect(data('/?do=body')).toEqual({
+      digest: createHash('sha256').update(bytes).digest('hex'),
+      response: text,
+      memory: bytes.buffer,
+      isBuffer: true,
+    });
+    expect(data('/?do=body-twice')).toEqual({ isSame: true, isBlank: true, text });
+  });
+
   test.each([
     ['a small body, which shares its memory with others', 40],
     ['a large body', 200_000],
@@ -172,6 +204,17 @@ describe('A page worker', () => {
     expect(data('/?do=keep')).toEqual({ own: 5, left: undefined });
     expect(data('/?do=keep&n=2')).toEqual({ own: 4, left: 0 });
   });
+
+  test.each(['keep-throw', 'keep-reject', 'keep-function'])(
+    'has no document left after it failed: %s',
+    async (deed) => {
+      const paths = [`/?do=${deed}`, '/?do=keep'] as const;
+      await using site = await serve({ [paths[0]]: linkPage([paths[1]]), [paths[1]]: linkPage([]) });
+      const { data, errors } = await crawl(site.url(paths[0]));
+      expect(errors.map(({ code }) => code)).toEqual(['CRAWL_WORKER_FAILED']);
+      expect(data(paths[1])).toEqual({ own: 4, left: 0 });
+    },
+  );
 
   test('is not given streams', async () => {
     await using site = await serve({ '/': linkPage(['/file']), '/file': (response) => void response.end('contents') });
@@ -370,9 +413,13 @@ describe('A page whose worker fails', () => {
     expect(stats).toMatchObject({ pages: 20, errors: 10, errorCodes, retries: 0 });
   });
 
-  test('by the memory it takes is told of, and the process stands', async () => {
-    await using site = await serve({ '/?do=memory': linkPage(['/next']), '/next': 'next' });
-    const { data, errors } = await crawl(site.url('/?do=memory'), { pageWorkerMemoryBytes: 67_108_864 });
+  test.each([
+    ['many objects', 'memory'],
+    ['one array', 'push'],
+    ['one map', 'map'],
+  ])('by the memory that %s takes is told of, and the process stands', async (_, deed) => {
+    await using site = await serve({ [`/?do=${deed}`]: linkPage(['/next']), '/next': 'next' });
+    const { data, errors } = await crawl(site.url(`/?do=${deed}`), { pageWorkerMemoryBytes: 67_108_864 });
     expect(errors).toEqual([
       expect.objectContaining({
         code: 'CRAWL_WORKER_FAILED',
@@ -380,6 +427,13 @@ describe('A page whose worker fails', () => {
       }),
     ]);
     expect(data('/next')).toMatchObject({ url: site.url('/next') });
+  });
+
+  test('by memory is one that keeps it: what is garbage by then does not count', async () => {
+    await using site = await serve({ '/?do=garbage': 'garbage' });
+    const { data, errors } = await crawl(site.url('/?do=garbage'), { pageWorkerMemoryBytes: 67_108_864 });
+    expect(errors).toEqual([]);
+    expect(data('/?do=garbage')).toBe(2_600_000);
   });
 
   test('costs none of the others theirs, however many there are', async () => {
@@ -538,7 +592,8 @@ describe('The threads of a page worker', () => {
       response.writeHead(200, { 'content-type': 'text/html' }).end(request.url === '/robots.txt' ? '' : '<title>bundled</title>');
     });
     server.listen(0, '127.0.0.1', async () => {
-      const crawler = new Crawler({ userAgent: 'child/1.0 (+mailto:a@example.test)', pageWorker: process.argv[2] });
+      const crawler = new Crawler({ userAgent: 'child/1.0 (+mailto:a@example.test)', pageWorker: process.argv[2], pageWorkerMemoryBytes: Number(process.argv[3]) });
+      crawler.on('error', (error) => console.log(error.code));
       crawler.on('page', (page) => console.log(page.data));
       await crawler.run('http://127.0.0.1:' + server.address().port + '/');
       server.close();
@@ -557,11 +612,27 @@ describe('The threads of a page worker', () => {
     const bundle = JSON.stringify(new URL('../dist/bundle/index.js', import.meta.url).pathname);
     const program = await moduleOf(name, load(bundle) + PROGRAM);
     await moduleOf('title.mjs', 'export default (page) => page.$("title").text();');
-    const ran = await run(process.execPath, ['--disable-warning=ExperimentalWarning', program, 'title.mjs'], {
+    const ran = await run(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', program, 'title.mjs', '536870912'],
+      {
+        cwd: folder,
+        timeout: 20_000,
+      },
+    );
+    expect(ran).toEqual({ stdout: 'bundled\n', stderr: '' });
+  });
+
+  test('let a process end whose threads were asked for their memory', async () => {
+    const bundle = JSON.stringify(new URL('../dist/bundle/index.js', import.meta.url).pathname);
+    const program = await moduleOf('asked.cjs', `const { Crawler } = require(${bundle});${PROGRAM}`);
+    await moduleOf('full.mjs', 'export default () => { for (const kept = [];;) kept.push(0); };');
+    const flags = ['--disable-warning=ExperimentalWarning'];
+    const ran = await run(process.execPath, [...flags, program, 'full.mjs', '33554432'], {
       cwd: folder,
       timeout: 20_000,
     });
-    expect(ran).toEqual({ stdout: 'bundled\n', stderr: '' });
+    expect(ran).toEqual({ stdout: 'CRAWL_WORKER_FAILED\nundefined\n', stderr: '' });
   });
 });
 

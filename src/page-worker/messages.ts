@@ -1,4 +1,4 @@
-import { deserialize, serialize } from 'node:v8';
+import { DefaultDeserializer, serialize } from 'node:v8';
 import { describeThrown } from '../errors.ts';
 import type { LinkProfile } from '../link-extractor/index.ts';
 import type { FetchedPage, PageParts } from '../page.ts';
@@ -79,8 +79,23 @@ export function pack(data: unknown): ThreadAnswer {
 }
 
 export function unpack(data: Uint8Array): unknown {
-  return deserialize(data);
+  const reader = new Reader(data);
+  reader.readHeader();
+  return reader.readValue();
 }
+
+/** Gives each view memory of its own, where Node's gives it the whole message to look at. */
+class Reader extends DefaultDeserializer {
+  /** Called by V8 for what Node has written in its own way, which is views alone. */
+  _readHostObject(): ArrayBufferView {
+    const view = readView.call(this);
+    const { buffer } = new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice();
+    if (Buffer.isBuffer(view)) return Buffer.from(buffer);
+    return new (view.constructor as new (memory: ArrayBufferLike) => ArrayBufferView)(buffer);
+  }
+}
+
+const readView = (DefaultDeserializer.prototype as unknown as { _readHostObject(): ArrayBufferView })._readHostObject;
 
 /** Never throws. */
 export function faultOf(thrown: unknown): Fault {

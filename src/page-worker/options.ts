@@ -6,7 +6,8 @@ import type { Page } from '../types.ts';
 
 /**
  * What the module named by `pageWorker` exports by default. It runs in a thread of its own, once for each page; what it
- * returns arrives as `page.data` on the main thread, copied as by `structuredClone`.
+ * returns arrives as `page.data` on the main thread, copied as by `structuredClone`, but for Buffers, which stay Buffers,
+ * and views, each of which gets memory of its own.
  */
 export type PageHandler<Data = unknown> = (page: Page) => Data | Promise<Data>;
 

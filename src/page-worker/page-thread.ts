@@ -38,6 +38,14 @@ export default async function work(task: ThreadTask): Promise<ThreadAnswer> {
 
 async function handle(handler: PageHandler, task: PageTask): Promise<ThreadAnswer> {
   const page = pageOf(task);
+  try {
+    return await answerOf(handler, page);
+  } finally {
+    page.release();
+  }
+}
+
+async function answerOf(handler: PageHandler, page: FetchedPage): Promise<ThreadAnswer> {
   let data: unknown;
   try {
     data = await handler(page);
@@ -48,8 +56,6 @@ async function handle(handler: PageHandler, task: PageTask): Promise<ThreadAnswe
     return pack(data);
   } catch (thrown) {
     return { failed: 'result', fault: faultOf(thrown) };
-  } finally {
-    page.release();
   }
 }
 
@@ -68,7 +74,21 @@ function pageOf({ parts, memory, links }: PageTask): FetchedPage {
   const { profile, maxLinks, userAgent } = settings;
   extractor ??= new LinkExtractor({ profile, maxLinks });
   const finder = links === undefined ? extractor : new FoundLinks(links, { profile, maxLinks });
-  return new FetchedPage({ ...parts, body: bodyIn(memory) }, finder, userAgent);
+  const shared = bodyIn(memory);
+  return withOwnBody(new FetchedPage({ ...parts, body: shared }, finder, userAgent), shared);
+}
+
+/** Much of what takes bytes refuses shared ones, so `body` is a copy, which nobody pays for who does not ask for it. */
+function withOwnBody(page: FetchedPage, shared: Buffer): FetchedPage {
+  const property = { configurable: true, enumerable: true };
+  return Object.defineProperty(page, 'body', {
+    ...property,
+    get() {
+      const body = Buffer.from(new Uint8Array(shared).buffer);
+      Object.defineProperty(page, 'body', { ...property, value: body, writable: true });
+      return body;
+    },
+  });
 }
 
 /** Stands in for an extractor of the user's own, which can't leave the main thread. */

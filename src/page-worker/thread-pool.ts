@@ -1,6 +1,7 @@
 import type { Piscina } from 'piscina';
 import { CrawlError } from '../errors.ts';
 import { CutShort, Job, type JobLimits } from './job.ts';
+import { HEADROOM_BYTES, MemoryWatch } from './memory-watch.ts';
 import type { ThreadAnswer, ThreadData, ThreadTask } from './messages.ts';
 
 /** What a pool is made of. */
@@ -17,6 +18,8 @@ type Pool = Piscina<ThreadTask, ThreadAnswer>;
 
 /** How often running tasks are looked at, in milliseconds, and as a part of the shortest limit. */
 const LOOK_EVERY = { least: 5, most: 500, part: 0.1 };
+/** How often their memory is, in milliseconds: a loop fills the headroom in half a second. */
+const WATCH_EVERY_MS = 25;
 
 /**
  * Threads, each with one task at a time; whoever finds none free waits his turn. A thread whose task was cut short, or
@@ -24,21 +27,27 @@ const LOOK_EVERY = { least: 5, most: 500, part: 0.1 };
  */
 export class ThreadPool {
   readonly #pool: Pool;
+  readonly #memory: MemoryWatch | undefined;
   readonly #limits: JobLimits;
   readonly #lookEveryMs: number;
   readonly #jobs = new Set<Job>();
   readonly #waiting: (() => void)[] = [];
   #free: number;
   #watch: NodeJS.Timeout | undefined;
+  #memoryWatch: NodeJS.Timeout | undefined;
   #stopped = false;
 
   /** @throws {@link CrawlError} `CRAWL_DEPENDENCY_MISSING` without `piscina`. */
   static async open(parts: ThreadPoolParts): Promise<ThreadPool> {
-    return new ThreadPool(parts, await loadPiscina());
+    const PiscinaPool = await loadPiscina();
+    const isBounded = Number.isFinite(parts.memoryBytes);
+    return new ThreadPool(parts, PiscinaPool, isBounded ? await MemoryWatch.open(parts.memoryBytes) : undefined);
   }
 
-  private constructor(parts: ThreadPoolParts, PiscinaPool: typeof Piscina) {
+  private constructor(parts: ThreadPoolParts, PiscinaPool: typeof Piscina, memory: MemoryWatch | undefined) {
     const { threads, memoryBytes, limits, data, onIdleFault } = parts;
+    const heapBytes = memoryBytes + (memory === undefined ? 0 : HEADROOM_BYTES);
+    this.#memory = memory;
     const { least, most, part } = LOOK_EVERY;
     this.#limits = limits;
     this.#lookEveryMs = Math.max(least, Math.min(most, part * limits.loadMs, part * limits.handleMs));
@@ -53,8 +62,8 @@ export class ThreadPool {
       // Otherwise an idle thread stands still, and with it what the user's code has going on in it.
       atomics: 'disabled',
       recordTiming: false,
-      ...(Number.isFinite(memoryBytes)
-        ? { resourceLimits: { maxOldGenerationSizeMb: Math.ceil(memoryBytes / 1_048_576) } }
+      ...(Number.isFinite(heapBytes)
+        ? { resourceLimits: { maxOldGenerationSizeMb: Math.ceil(heapBytes / 1_048_576) } }
         : {}),
     });
     this.#pool.on('error', onIdleFault);
@@ -73,6 +82,8 @@ export class ThreadPool {
       job = new Job(makeTask());
       this.#jobs.add(job);
       this.#watch ??= setInterval(() => this.#look(), this.#lookEveryMs);
+      if (this.#memory !== undefined)
+        this.#memoryWatch ??= setInterval(() => this.#memory?.look(this.#pool.threads), WATCH_EVERY_MS).unref();
       return await this.#pool.run(job.task, { signal: job });
     } catch (thrown) {
       throw job?.cut ?? thrown;
@@ -91,6 +102,7 @@ export class ThreadPool {
   /** Ends all threads. */
   async close(): Promise<void> {
     this.stop();
+    this.#memory?.close();
     await this.#pool.destroy();
   }
 
@@ -100,7 +112,9 @@ export class ThreadPool {
     else waiting();
     if (this.#jobs.size > 0) return;
     clearInterval(this.#watch);
+    clearInterval(this.#memoryWatch);
     this.#watch = undefined;
+    this.#memoryWatch = undefined;
   }
 
   #look(): void {

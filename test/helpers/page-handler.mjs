@@ -12,6 +12,15 @@ const DEEDS = {
     earlier = page;
     return { own: page.$('*').length, left };
   },
+  'keep-throw': (page) => {
+    DEEDS.keep(page);
+    throw new Error('kept');
+  },
+  'keep-reject': async (page) => DEEDS['keep-throw'](page),
+  'keep-function': (page) => {
+    DEEDS.keep(page);
+    return () => {};
+  },
   throw: () => {
     throw Object.assign(new RangeError('too wide'), { code: 'E_WIDE' });
   },
@@ -38,10 +47,43 @@ const DEEDS = {
     const kept = [];
     for (;;) kept.push({ number: kept.length, list: [kept.length] });
   },
+  push: () => {
+    const kept = [];
+    for (let number = 0; ; number++) kept.push(number);
+  },
+  map: () => {
+    const kept = new Map();
+    for (let number = 0; ; number++) kept.set(number, number);
+  },
+  // Keeps half of what the thread may have, and lets go of more than the other half, but late.
+  garbage: () => {
+    const kept = new Array(2_500_000).fill(1);
+    const ring = [];
+    for (let made = 0; made < 8_000_000; made++) ring[made % 100_000] = { made, list: [made, made] };
+    return kept.length + ring.length;
+  },
   function: () => ({ tell: () => 'a function' }),
   selection: (page) => page.$('a'),
   undefined: () => undefined,
   rich: () => ({ map: new Map([['a', new Set([1])]]), date: new Date(0), bytes: Buffer.from('bytes'), big: 1n }),
+  views: () => ({
+    floats: new Float64Array([1.5, -0]),
+    part: new Uint8Array(100).fill(7).subarray(10, 14),
+    data: new DataView(Uint8Array.of(1, 2, 3, 4).buffer, 1, 2),
+    bytes: Buffer.from('bytes'),
+    none: new Uint16Array(0),
+  }),
+  body: async ({ body }) => ({
+    digest: Buffer.from(await crypto.subtle.digest('SHA-256', body)).toString('hex'),
+    response: await new Response(body).text(),
+    memory: body.buffer,
+    isBuffer: Buffer.isBuffer(body),
+  }),
+  'body-twice': (page) => {
+    const { text, body } = page;
+    body.fill(0x20);
+    return { isSame: body === page.body, text, isBlank: page.body.every((byte) => byte === 0x20) };
+  },
   scribble: (page) => page.body.fill(0x20).length,
   // Something that goes on after the answer and breaks the thread when it has no page any more.
   late: (page) => {
