@@ -22,7 +22,7 @@ function withoutVectors(profile: LinkProfile, documents: readonly string[]): rea
     const [from, to] = [join(folder, 'in.json'), join(folder, 'out.json')];
     writeFileSync(from, JSON.stringify({ url, profile, documents }));
     const paths = [join(root, 'test/helpers/scan-file.mjs'), join(root, 'dist/link-extractor/index.js'), from, to];
-    execFileSync(process.execPath, ['--no-expose-wasm', ...paths]);
+    execFileSync(process.execPath, paths);
     const { hasVectors, results } = JSON.parse(readFileSync(to, 'utf8'));
     expect(hasVectors).toBe(false);
     return results;
