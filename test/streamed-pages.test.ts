@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { acceptPages, Crawler, type CrawlerOptions, FileSink, type Page, type Sink } from '../src/index.ts';
 import { HASTE, hear, linkPage, listeningCrawler, pathOf, USER_AGENT } from './helpers/crawl.ts';
@@ -200,19 +201,66 @@ describe('A streamed page whose body breaks while it is read', () => {
       response.write(Buffer.alloc(10));
     };
     await using site = await serve({ '/a.png': answer });
-    const { crawler, heard } = readingCrawler('a sink', async (page) => {
+    const work = async (page: Page): Promise<void> => {
       const stream = page.stream as Readable;
       if (held.length === 1) {
         await once(stream, 'data');
         void crawler.stop({ now: true });
       }
       await read(page);
-    });
+    };
+    // Also where nothing but this page may be fetched.
+    const { crawler, heard } = readingCrawler('a sink', work, { maxPages: 1 });
     await crawler.run(site.url('/a.png'));
     expect(heard.errors).toEqual([]);
     const stats = await crawler.run();
     expect(heard.urls).toHaveLength(2);
     expect(stats).toMatchObject({ pages: 1, errors: 0, queued: 0 });
+  });
+
+  test('is told before the end where others use up the limit while it waits to come again', async () => {
+    await using site = await serve({ '/a.png': cut, '/b': linkPage([]), '/c': linkPage([]) });
+    const { crawler, heard } = readingCrawler('a sink', read, { maxPages: 2, retries: 3 });
+    const stats = await crawler.run(['/a.png', '/b', '/c'].map((path) => site.url(path)));
+    expect(heard.urls.map(pathOf)).toEqual(['/a.png', '/b']);
+    expect(heard.errors.map(({ error }) => error.code)).toEqual(['CRAWL_BODY_TRUNCATED']);
+    expect(stats).toMatchObject({ pages: 2, retries: 1, queued: 2 });
+  });
+
+  test('before a byte of it came is noticed where its reader only lets it flow', async () => {
+    let asked = 0;
+    const answer: Answer = (response) => {
+      if (++asked > 1) return image(Buffer.alloc(100))(response);
+      response.writeHead(200, { 'content-type': 'image/png', 'content-length': 100 });
+      response.flushHeaders();
+      held = response;
+    };
+    let held: ServerResponse | undefined;
+    await using site = await serve({ '/a.png': answer });
+    const { crawler, heard } = listeningCrawler({ ...streaming, retries: 1 });
+    for await (const { stream } of crawler.pages(site.url('/a.png'))) {
+      (stream as Readable).resume();
+      held?.destroy();
+      held = undefined;
+      await finished(stream as Readable).catch(() => {});
+    }
+    expect(heard.retries.map(({ error }) => error.code)).toEqual(['CRAWL_BODY_TRUNCATED']);
+    expect(asked).toBe(2);
+  });
+
+  test('since its reader was too slow is one error', async () => {
+    const answer: Answer = (response) => {
+      response.writeHead(200, { 'content-type': 'image/png', 'content-length': 100 });
+      response.write(Buffer.alloc(10));
+    };
+    await using site = await serve({ '/a.png': answer });
+    const { crawler, heard } = readingCrawler('a listener', read, { handlerTimeoutMs: 100, retries: 0 });
+    const late: string[] = [];
+    await crawler.run(site.url('/a.png'));
+    crawler.on('error', ({ code }) => late.push(code));
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(heard.errors.map(({ error }) => error.code)).toEqual(['CRAWL_HANDLER_TIMEOUT']);
+    expect(late).toEqual([]);
   });
 });
 

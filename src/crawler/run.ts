@@ -34,6 +34,7 @@ export class Run {
   #engine: Engine | undefined;
   #pageWorker: PageWorker | undefined;
   #wasGiven = false;
+  #brokenBodies: ReadonlyMap<string, CrawlError> | undefined;
   #stopped: { readonly now: boolean } | undefined;
   #reports: Reports | undefined;
   readonly #opened = promised<Offering>();
@@ -171,6 +172,7 @@ export class Run {
       if (this.#stopped !== undefined) void engine.stop();
       await engine.run();
       await this.#tellNothingGiven(session);
+      this.#tellBroken(session);
     } finally {
       reports.stop();
       clearTimeout(this.#limit);
@@ -202,6 +204,12 @@ export class Run {
     this.#user.emit('warning', NO_SEEDS, undefined);
   }
 
+  /** Of pages whose bodies broke, and which are not tried again since others have used up the limit meanwhile. */
+  #tellBroken({ stats }: Session): void {
+    if (this.#stopped !== undefined || stats.pages < this.#settings.maxPages) return;
+    for (const [url, error] of this.#brokenBodies ?? []) this.#user.emit('error', error, url);
+  }
+
   #makeEngine(session: Session, offering: Offering, reports: Reports): Engine {
     const { clock, concurrency, maxPages } = this.#settings;
     const context = visitContext(session, this.#settings, {
@@ -210,6 +218,7 @@ export class Run {
       signal: this.#abort.signal,
       lost: (thrown) => this.#lose(thrown),
     });
+    this.#brokenBodies = context.brokenBodies;
     return new Engine({
       frontier: session.frontier,
       clock,

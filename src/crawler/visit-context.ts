@@ -57,6 +57,7 @@ export function visitContext(session: Session, settings: Settings, parts: VisitP
     maxRedirects,
     keepsCookies: settings.keepsCookies,
     maxPages,
+    brokenBodies: new Map(),
     maxPagesPerHost,
     maxCrawlDelayMs,
     signal: parts.signal,

@@ -22,6 +22,7 @@ export class BodyStream extends Readable {
   #isWanted = false;
   #isMissed = false;
   #isGivenUp = false;
+  #isClosed = false;
 
   constructor(source: Readable, codings: readonly string[], meter: Meter, onClose: () => void) {
     super();
@@ -46,12 +47,20 @@ export class BodyStream extends Readable {
    */
   get broken(): CrawlError | undefined {
     if (this.#isMissed) return this.#failure;
-    const isRead = this.#isWanted || this.readableDidRead;
+    const isRead = this.#isWanted || this.readableDidRead || this.readableFlowing === true;
     return isRead && !this.#isGivenUp ? this.#failure : undefined;
+  }
+
+  /** Ends it from the crawl's side, whoever reads it. */
+  close(): void {
+    this.#isClosed = !this.readableEnded && !this.destroyed;
+    this.destroy();
   }
 
   /** See {@link readerFailed}. */
   readerFailed(thrown: unknown): boolean {
+    // That its time was up has been told.
+    if (this.#isClosed && isPremature(thrown)) return true;
     const isPassedOn = this.#failure !== undefined && isWithin(thrown, this.#failure);
     if (isPassedOn) this.#isMissed = true;
     // Only before it broke: what broke under a reader is not complete, whatever the reader says.
@@ -142,6 +151,12 @@ export function readerFailed(stream: unknown, thrown: unknown): boolean {
   return stream instanceof BodyStream && stream.readerFailed(thrown);
 }
 
+/** Closes a page's stream, once nobody is waited for any more. */
+export function closeBody(stream: Readable | undefined): void {
+  if (stream instanceof BodyStream) stream.close();
+  else stream?.destroy();
+}
+
 /** What broke a page's stream while it was read, see {@link BodyStream.broken}. */
 export function brokenBody(stream: unknown): CrawlError | undefined {
   return stream instanceof BodyStream ? stream.broken : undefined;
@@ -150,8 +165,12 @@ export function brokenBody(stream: unknown): CrawlError | undefined {
 function isWithin(thrown: unknown, failure: CrawlError): boolean {
   let at = thrown;
   for (let depth = 0; at instanceof Error && depth < MOST_WRAPPERS; depth++) {
-    if (at === failure || (at as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return true;
+    if (at === failure || isPremature(at)) return true;
     at = at.cause;
   }
   return false;
+}
+
+function isPremature(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 }

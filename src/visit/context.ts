@@ -55,6 +55,8 @@ export interface VisitContext {
   /** Whether a second request of one URL may be answered otherwise than the first. */
   readonly keepsCookies: boolean;
   readonly maxPages: number;
+  /** By URL, what broke the bodies of delivered pages that are to be tried again. */
+  readonly brokenBodies: Map<string, CrawlError>;
   readonly maxPagesPerHost: number;
   readonly maxCrawlDelayMs: number;
   /** Aborts what is in flight, when the crawl is stopped at once. */

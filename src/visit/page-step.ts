@@ -1,5 +1,5 @@
 import { type CrawlError, toCrawlError } from '../errors.ts';
-import { brokenBody } from '../fetcher/body-stream.ts';
+import { brokenBody, closeBody } from '../fetcher/body-stream.ts';
 import type { FetchResult } from '../fetcher/index.ts';
 import { FetchedPage, isMarkup } from '../page.ts';
 import type { Observation } from '../politeness.ts';
@@ -40,7 +40,8 @@ export async function deliverPage(
   const broken = closeStream(result);
   const observed =
     result.acceptance === 'stream' ? streamEnd(context, lease, result, observation, startedAt) : observation;
-  if (!taken) return deferred(observed);
+  // Stopped in the middle of its body it goes back to its place, as if it had not been asked for.
+  if (!taken || broken?.code === 'CRAWL_ABORTED') return deferred(observed);
   const isFirst = request.delivered !== true;
   if (isFirst) stats.delivered(request.host);
   if (broken !== undefined) return brokenPage(context, lease, broken, result, observed);
@@ -84,11 +85,12 @@ function brokenPage(
   { status }: FetchResult,
   observed: Observation,
 ): Ending {
-  const { maxPages, stats } = context;
+  const { brokenBodies, maxPages, stats } = context;
   // Where this was the last page that may be fetched nobody would learn that its body is missing.
   const tries = stats.pages < maxPages ? undefined : 0;
   const { outcome, ...rest } = failed(context, lease, error, { ...observed, status: undefined }, tries);
   const { record } = outcome;
+  if (outcome.outcome === 'retry') brokenBodies.set(lease.request.url, error);
   const again =
     outcome.outcome === 'failed' ? {} : { request: { ...(outcome.request ?? lease.request), delivered: true } };
   return {
@@ -157,7 +159,7 @@ function pageOf(context: VisitContext, lease: Lease, result: FetchResult, starte
  */
 function closeStream({ stream }: FetchResult): CrawlError | undefined {
   const broken = brokenBody(stream);
-  stream?.destroy();
+  closeBody(stream);
   return broken;
 }
 

@@ -23,6 +23,7 @@ export async function visit(context: VisitContext, lease: Lease): Promise<void> 
   // Taken over by another worker: that one announces.
   if (!settled.accepted) return;
   context.stats.offered(settled.offered);
+  if (outcome.outcome !== 'retry' && outcome.outcome !== 'deferred') context.brokenBodies.delete(lease.request.url);
   const seen = known.length + (ending.seen ?? 0);
   if (seen > 0) context.stats.skipped('seen', seen);
   for (const link of ending.links ?? []) context.knownUrls.add(link.url);
