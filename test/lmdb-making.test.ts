@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as lmdb from 'lmdb';
@@ -217,5 +226,15 @@ describe('an environment that may be of another program', () => {
       expect(readFileSync(join(directory, 'data.mdb')).equals(readFileSync(before))).toBe(true);
       expect(readdirSync(directory).sort()).toEqual(['data.mdb', 'lock.mdb']);
     }
+  });
+
+  test.each(['crawl.new', 'crawl.new-lock'])('with a folder named %s is refused, and says what to do', async (name) => {
+    const directory = newDirectory();
+    await (await LmdbStore.open(directory)).close();
+    mkdirSync(join(directory, name));
+    const refused = { code: 'CRAWL_STORE_FORMAT', message: expect.stringMatching(/is no file.*move it away/) };
+    await expect(LmdbStore.open(directory)).rejects.toMatchObject(refused);
+    rmdirSync(join(directory, name));
+    await (await LmdbStore.open(directory)).close();
   });
 });

@@ -68,7 +68,8 @@ function metaPage(file: number, at: number): Omit<DataHead, 'fileBytes'> | undef
   return { pageSize, pages, commit: Number(bytes.readBigUInt64LE(COMMIT_AT)) };
 }
 
-function mustBeFile(path: string): void {
+/** @throws {@link CrawlError} `CRAWL_STORE_FORMAT` where there is a folder or the like. */
+export function mustBeFile(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== false) return;
   throw new CrawlError(
     'CRAWL_STORE_FORMAT',

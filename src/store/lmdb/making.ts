@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import type * as Lmdb from 'lmdb';
 import { Core, TABLES_AS_MADE } from './core.ts';
-import { DATA_FILE, extendTo, readHead } from './data-file.ts';
+import { DATA_FILE, extendTo, mustBeFile, readHead } from './data-file.ts';
 import { Environment } from './environment.ts';
 
 /** Where a data file is made, until it is one. */
@@ -32,9 +32,16 @@ export async function makeStore(lmdb: typeof Lmdb, directory: string, mapSize: n
   }
 }
 
-/** Removes what a process that died in `makeStore` has left. */
+/**
+ * Removes what a process that died in `makeStore` has left.
+ * @throws {@link CrawlError} `CRAWL_STORE_FORMAT` where that is no file.
+ */
 export function removeUnfinished(directory: string): void {
-  for (const suffix of ['', '-lock']) rmSync(join(directory, `${UNFINISHED_FILE}${suffix}`), { force: true });
+  for (const suffix of ['', '-lock']) {
+    const path = join(directory, `${UNFINISHED_FILE}${suffix}`);
+    mustBeFile(path);
+    rmSync(path, { force: true });
+  }
 }
 
 /**
