@@ -17,7 +17,7 @@ try {
   expect(files.includes('README.md') && files.includes('LICENSE') && files.includes('CHANGELOG.md'), 'and its papers');
   expect(!files.some((file) => /^(test|\.ci)\//.test(file)), 'and nothing that only developers need');
   expect(files.includes('examples/quickstart.ts'), 'and the examples, to be copied');
-  expect(packed.size < 1_000_000, `the tarball has ${packed.size} bytes`);
+  expect(packed.size < 1_100_000, `the tarball has ${packed.size} bytes`);
   console.log(`${packed.filename}: ${packed.size} bytes, ${files.length} files`);
 
   run('npx', ['publint', '--strict', tarball], root);
