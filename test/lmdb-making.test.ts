@@ -13,20 +13,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as lmdb from 'lmdb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { LeaseRules } from '../src/ports.ts';
 import { createRequest } from '../src/request.ts';
 import { Checkpoints } from '../src/store/lmdb/checkpoint.ts';
 import { Environment } from '../src/store/lmdb/environment.ts';
 import { LmdbStore } from '../src/store/lmdb/index.ts';
 import { compile } from './helpers/compiled.ts';
+import { RULES, T0 } from './helpers/lease-rules.ts';
 
-const RULES: LeaseRules = {
-  connectionsPerHost: 1,
-  pagesPerHost: Number.POSITIVE_INFINITY,
-  startGapMs: 0,
-  shareAddress: true,
-};
-const T0 = 1_700_000_000_000;
 const BINARY = { encoding: 'binary', keyEncoding: 'binary' } as const;
 const META_BYTES = 8_192;
 /** All there are, in the order in which they were made one by one. */

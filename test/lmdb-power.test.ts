@@ -2,10 +2,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import type { LeaseRules, StoreStats } from '../src/ports.ts';
+import type { StoreStats } from '../src/ports.ts';
 import { createRequest } from '../src/request.ts';
 import { LmdbStore } from '../src/store/lmdb/index.ts';
 import { Random } from '../src/testing/random.ts';
+import { RULES, T0 } from './helpers/lease-rules.ts';
 
 const machine = vi.hoisted(() => ({ boot: 'first' }));
 
@@ -14,13 +15,6 @@ vi.mock('../src/store/lmdb/machine.ts', async (original) => ({
   bootId: () => machine.boot,
 }));
 
-const RULES: LeaseRules = {
-  connectionsPerHost: 1,
-  pagesPerHost: Number.POSITIVE_INFINITY,
-  startGapMs: 0,
-  shareAddress: true,
-};
-const T0 = 1_700_000_000_000;
 const PAGE = 4_096;
 
 const root = mkdtempSync(join(tmpdir(), 'lmdb-power-'));

@@ -2,18 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { LeaseRules } from '../src/ports.ts';
 import { createRequest } from '../src/request.ts';
 import { LmdbStore, type LmdbStoreOptions } from '../src/store/lmdb/index.ts';
 import type { CrawlRequest } from '../src/types.ts';
-
-const RULES: LeaseRules = {
-  connectionsPerHost: 1,
-  pagesPerHost: Number.POSITIVE_INFINITY,
-  startGapMs: 0,
-  shareAddress: true,
-};
-const T0 = 1_700_000_000_000;
+import { RULES, T0 } from './helpers/lease-rules.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'lmdb-store-'));
 let directories = 0;
