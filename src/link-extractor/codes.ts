@@ -20,7 +20,8 @@ export const OWN_MEMORY = -1;
  */
 export function codesOf(text: string, depth: number): Uint16Array {
   const needed = text.length + PADDING;
-  let memory = depth === 0 ? memoryOfDocuments() : kept[depth];
+  if (depth === 0) kept[0] ??= memoryOfDocuments();
+  let memory = kept[depth];
   if (memory === undefined || memory.codes.length < needed) {
     const codes = new Uint16Array(Math.max(needed, 4096, Math.min(needed * 2, LONGEST_KEPT)));
     memory = { codes, bytes: Buffer.from(codes.buffer) };
@@ -37,13 +38,8 @@ export function codesOf(text: string, depth: number): Uint16Array {
 const SHORT = 64;
 const IS_LITTLE_ENDIAN = endianness() === 'LE';
 
-let ofDocuments: Memory | undefined;
-
-/** Memory where documents can be looked at with vector instructions. */
+/** Memory where documents can be looked at with vector instructions; it is as long as any that is kept. */
 function memoryOfDocuments(): Memory | undefined {
-  if (ofDocuments !== undefined) return ofDocuments;
   const codes = vectorCode()?.document;
-  if (codes === undefined) return kept[0];
-  ofDocuments = { codes, bytes: Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength) };
-  return ofDocuments;
+  return codes && { codes, bytes: Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength) };
 }
